@@ -1,0 +1,33 @@
+/** The only door to the process environment. */
+import { homedir, hostname, platform, tmpdir } from "node:os";
+
+export interface Environment {
+  readonly cwd: string;
+  readonly home: string;
+  readonly tmp: string;
+  readonly platform: NodeJS.Platform;
+  readonly hostname: string;
+  readonly stdoutIsTty: boolean;
+  readonly stderrIsTty: boolean;
+  get(name: string): string | undefined;
+  /** All variables; only the child-environment builder and the redactor may use it. */
+  all(): Readonly<Record<string, string>>;
+}
+
+export function systemEnvironment(): Environment {
+  return {
+    cwd: process.cwd(),
+    home: homedir(),
+    tmp: tmpdir(),
+    platform: platform(),
+    hostname: hostname(),
+    stdoutIsTty: process.stdout.isTTY === true,
+    stderrIsTty: process.stderr.isTTY === true,
+    get: (name) => process.env[name],
+    all: () => {
+      const values: Record<string, string> = {};
+      for (const [name, value] of Object.entries(process.env)) if (value !== undefined) values[name] = value;
+      return values;
+    },
+  };
+}

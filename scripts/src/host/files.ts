@@ -1,0 +1,93 @@
+/** The only door to files that must survive: atomic replacement, synced appends, bounded reads, digests. */
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import { constants, createReadStream } from "node:fs";
+import { dirname } from "node:path";
+
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_DIR = 0o700;
+
+let temporary = 0;
+
+/** Writes all of `data`, however many calls it takes. */
+export function writeAll(fd: number, data: Uint8Array): void {
+  let offset = 0;
+  while (offset < data.length) offset += fs.writeSync(fd, data, offset, data.length - offset);
+}
+
+export function syncDir(path: string): void {
+  const fd = fs.openSync(path, constants.O_RDONLY);
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/**
+ * Replaces `path` by temporary file + fsync + rename + folder fsync, so a reader sees the old or the new content
+ * and a power loss keeps one of them. Throws the system error (with `path`, `code`) when any step fails.
+ */
+export function replaceFile(path: string, data: string | Uint8Array, mode = PRIVATE_FILE): void {
+  temporary += 1;
+  const temp = `${path}.${process.pid}.${temporary}.tmp`;
+  const bytes = typeof data === "string" ? Buffer.from(data) : data;
+  const fd = fs.openSync(temp, "wx", mode);
+  try {
+    writeAll(fd, bytes);
+    fs.fsyncSync(fd);
+  } catch (error) {
+    fs.closeSync(fd);
+    fs.rmSync(temp, { force: true });
+    throw error;
+  }
+  fs.closeSync(fd);
+  try {
+    fs.renameSync(temp, path);
+  } catch (error) {
+    fs.rmSync(temp, { force: true });
+    throw error;
+  }
+  syncDir(dirname(path));
+}
+
+/** Creates `path` and its missing parents, mode 0700 for what it creates. */
+export function ensureDir(path: string): void {
+  fs.mkdirSync(path, { recursive: true, mode: PRIVATE_DIR });
+}
+
+/** Content, or null when there is no such file. Any other fault throws. */
+export function readTextIfPresent(path: string): string | null {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
+
+/** Streams a regular file; null when it is missing or not a regular file. Does not follow a final symlink. */
+export async function sha256File(path: string): Promise<{ sha256: string; bytes: number } | null> {
+  let stat: fs.Stats;
+  try {
+    stat = fs.lstatSync(path);
+  } catch {
+    return null;
+  }
+  if (!stat.isFile()) return null;
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of createReadStream(path, {
+    flags: constants.O_RDONLY | constants.O_NOFOLLOW,
+  } as never)) {
+    hash.update(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+  }
+  return { sha256: hash.digest("hex"), bytes };
+}
+
+export function errorCode(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}
