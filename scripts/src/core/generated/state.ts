@@ -186,6 +186,10 @@ export interface Job {
 export interface Block {
   code: string;
   detail: string;
+  /**
+   * of a needs-approval block: the scope an approval must name
+   */
+  scope?: string | null;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
@@ -289,6 +293,10 @@ export interface Attempt {
   nativeHandle: string | null;
   usage: Usage | null;
   question: string | null;
+  /**
+   * commit of the job branch that holds this attempt's work; null without a worktree
+   */
+  commit: string | null;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
