@@ -1,0 +1,3 @@
+import { notBuilt } from "../not-built.ts";
+
+export const handler = notBuilt("validate");

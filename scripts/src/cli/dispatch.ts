@@ -1,0 +1,51 @@
+/** One command line that is not answered from prepared text: parse, load the handler, run it, print its result. */
+import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import { systemClock } from "../host/clock.ts";
+import { type Environment, systemEnvironment } from "../host/env.ts";
+import { parseRequest } from "./args.ts";
+import { HIDDEN_COMMANDS } from "./commands.ts";
+import { type CommandContext, failure } from "./context.ts";
+import { createPrinter, type Printer } from "./output.ts";
+
+export async function dispatch(argv: readonly string[], self: readonly string[]): Promise<ExitCode> {
+  const env = systemEnvironment();
+  const hidden = HIDDEN_COMMANDS.find((command) => command.name === argv[0]);
+  if (hidden !== undefined) {
+    const { handler } = await hidden.load();
+    return handler(contextOf(env, self, createPrinter({ json: false, stderrIsTty: false })), argv.slice(1));
+  }
+  const request = parseRequest(argv);
+  const json = request.kind === "help" ? false : request.json;
+  const printer = createPrinter({ json, stderrIsTty: env.stderrIsTty });
+  if (request.kind === "usage") {
+    printer.result(request.command, failure(EXIT.usage, request.diagnostics));
+    return EXIT.usage;
+  }
+  if (request.kind === "help") {
+    const { helpResult } = await import("./commands/help.ts");
+    const result = helpResult(request.command);
+    printer.result("help", result);
+    return result.exitCode;
+  }
+  try {
+    const { handler } = await request.spec.load();
+    const result = await handler(contextOf(env, self, printer), request.parsed);
+    printer.result(request.spec.name, result);
+    return result.exitCode;
+  } catch (fault) {
+    if (!json) throw fault;
+    const message = fault instanceof Error ? fault.message : String(fault);
+    printer.result(
+      request.spec.name,
+      failure(EXIT.environment, [{ severity: "error", code: "internal-error", message }]),
+    );
+    return EXIT.environment;
+  }
+}
+
+const contextOf = (env: Environment, self: readonly string[], out: Printer): CommandContext => ({
+  env,
+  clock: systemClock,
+  self,
+  out,
+});

@@ -1,0 +1,202 @@
+/** The only printer: one JSON document or text for people on stdout, everything else on stderr. */
+import { writeSync } from "node:fs";
+import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
+import type { CommandResult } from "./context.ts";
+
+/** A harness cuts long answers: more than these are counted, not printed. */
+export const OUTPUT_LIMITS = { next: 10, diagnosticsJson: 200, diagnosticsText: 40 } as const;
+
+export interface Output {
+  readonly json: boolean;
+  /** One line on stderr; on a terminal it replaces the progress line before it. */
+  progress(line: string): void;
+  /** One line on stdout, now: for commands that follow something (`logs --follow`, `watch`). */
+  line(text: string): void;
+  /** One JSON value as one line on stdout, now. A command that streams prints no closing document. */
+  jsonLine(value: unknown): void;
+  /** The reader of stdout is gone (`| head`): nothing more needs to be written. */
+  readonly closed: boolean;
+}
+
+export interface Sink {
+  /** Writes all of `text`; false when the other end is closed. */
+  write(stream: "stdout" | "stderr", text: string): boolean;
+}
+
+export interface Printer extends Output {
+  /** Prints a command's result: the end of every command but the hidden ones. */
+  result(command: string, result: CommandResult): void;
+}
+
+export interface PrinterOptions {
+  readonly json: boolean;
+  readonly stderrIsTty: boolean;
+  readonly sink?: Sink;
+}
+
+export function createPrinter(options: PrinterOptions): Printer {
+  const sink = options.sink ?? processSink;
+  let closed = false;
+  let streamed = false;
+  let transient = false;
+  const out = (text: string): void => {
+    if (!closed && text !== "") closed = !sink.write("stdout", text);
+  };
+  const error = (text: string): void => {
+    if (transient) sink.write("stderr", CLEAR_LINE);
+    transient = false;
+    if (text !== "") sink.write("stderr", text);
+  };
+  return {
+    json: options.json,
+    get closed() {
+      return closed;
+    },
+    progress(line) {
+      if (!options.stderrIsTty) return error(endLine(visible(line)));
+      error("");
+      transient = sink.write("stderr", visible(line));
+    },
+    line(text) {
+      streamed = true;
+      error("");
+      out(endLine(text));
+    },
+    jsonLine(value) {
+      streamed = true;
+      error("");
+      out(`${JSON.stringify(value)}\n`);
+    },
+    result(command, result) {
+      error("");
+      if (options.json && !streamed) return out(`${JSON.stringify(toDocument(command, result))}\n`);
+      if (!streamed) out(endLine(result.text));
+      if (!options.json) out(renderNext(result.next));
+      error(renderDiagnostics(result.diagnostics));
+    },
+  };
+}
+
+/** Prints prepared text (help, version) and nothing else. */
+export function printText(text: string, sink: Sink = processSink): void {
+  sink.write("stdout", endLine(text));
+}
+
+/** One line for a fault that no command could answer for. */
+export function printFault(line: string, sink: Sink = processSink): void {
+  sink.write("stderr", endLine(line));
+}
+
+export interface OutputDocument {
+  readonly schemaVersion: 1;
+  readonly command: string;
+  readonly ok: boolean;
+  readonly exitCode: number;
+  readonly data: unknown;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly next: readonly NextAction[];
+  readonly nextOmitted?: number;
+}
+
+/** The one document of `--json` (schemas/output.schema.json). */
+export function toDocument(command: string, result: CommandResult): OutputDocument {
+  const omitted = result.next.length - OUTPUT_LIMITS.next;
+  return {
+    schemaVersion: 1,
+    command,
+    ok: result.exitCode === 0,
+    exitCode: result.exitCode,
+    data: result.data ?? null,
+    diagnostics: boundDiagnostics(result.diagnostics, OUTPUT_LIMITS.diagnosticsJson),
+    next: result.next.slice(0, OUTPUT_LIMITS.next),
+    ...(omitted > 0 ? { nextOmitted: omitted } : {}),
+  };
+}
+
+const SEVERITY_ORDER = { error: 0, warning: 1, info: 2 } as const;
+
+/** Worst first within the limit, so that what is cut is what matters least; order inside a severity is kept. */
+function boundDiagnostics(list: readonly Diagnostic[], limit: number): readonly Diagnostic[] {
+  if (list.length <= limit) return list;
+  const kept = [...list]
+    .sort((a, b) => SEVERITY_ORDER[a.severity] - SEVERITY_ORDER[b.severity])
+    .slice(0, limit);
+  const more = list.length - limit;
+  return [
+    ...kept,
+    { severity: "info", code: "diagnostics-omitted", message: `${more} more findings are not shown` },
+  ];
+}
+
+/** `file:line:column: severity[code]: message`, with the fix below it. */
+export function renderDiagnostics(list: readonly Diagnostic[]): string {
+  return boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText).map(renderDiagnostic).join("");
+}
+
+function renderDiagnostic(d: Diagnostic): string {
+  const place = [d.file, d.line, d.column].filter((part) => part !== undefined).join(":");
+  const where = d.path === undefined || d.path === "" ? "" : ` (${d.path})`;
+  const lines = [`${place === "" ? "" : `${place}: `}${d.severity}[${d.code}]: ${d.message}${where}`];
+  for (const other of d.related ?? [])
+    lines.push(`    see ${other.line === undefined ? "" : `line ${other.line}: `}${other.message}`);
+  if (d.fix !== undefined) lines.push(`    fix: ${d.fix}`);
+  return lines.map((line) => endLine(visible(line))).join("");
+}
+
+/** The actions that are due, each with the command that answers it. */
+export function renderNext(next: readonly NextAction[]): string {
+  if (next.length === 0) return "";
+  const lines = [`next (${next.length}):`];
+  for (const action of next.slice(0, OUTPUT_LIMITS.next)) {
+    const job = action.jobId === undefined ? "" : ` ${action.jobId}`;
+    lines.push(`  ${action.action}${job}: ${visible(action.reason)}`);
+    if (action.shell !== "") lines.push(`    ${visible(action.shell)}`);
+    for (const choice of action.choices ?? [])
+      lines.push(`    ${visible(choice.label)}: ${visible(choice.shell)}`);
+  }
+  if (next.length > OUTPUT_LIMITS.next) lines.push(`  and ${next.length - OUTPUT_LIMITS.next} more`);
+  return `${lines.join("\n")}\n`;
+}
+
+const CLEAR_LINE = "\r\u001b[2K";
+
+const endLine = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
+
+/** Text of other parties must not drive the terminal: control characters are shown, not sent. */
+export function visible(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be shown
+    /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Synchronous, so that a document is complete before the process exits, however slow the reader is. */
+const processSink: Sink = {
+  write(stream, text) {
+    const fd = stream === "stdout" ? 1 : 2;
+    const bytes = Buffer.from(text);
+    let offset = 0;
+    while (offset < bytes.length) {
+      try {
+        offset += writeSync(fd, bytes, offset);
+      } catch (fault) {
+        if (!isRetryable(fault)) return false;
+        pause(PIPE_FULL_PAUSE_MS);
+      }
+    }
+    return true;
+  },
+};
+
+const PIPE_FULL_PAUSE_MS = 5;
+
+/** A pipe that its owner made non-blocking answers EAGAIN while it is full; any other fault means nobody reads. */
+function isRetryable(fault: unknown): boolean {
+  const code = fault instanceof Error && "code" in fault ? fault.code : null;
+  return code === "EAGAIN" || code === "EINTR";
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
