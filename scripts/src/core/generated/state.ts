@@ -68,6 +68,10 @@ export interface State {
   jobs: {
     [k: string]: Job;
   };
+  /**
+   * last member of the file: CRC-32 of the text before it. Absent only in memory and in a file edited by hand
+   */
+  crc?: string;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
