@@ -237,3 +237,11 @@ export const SUPERVISION = {
   resumeAttemptsMax: 3,
   userRetriesMax: 3,
 } as const;
+
+/** Waiting for a quota that a runtime says opens again (contract of retries). In milliseconds. */
+export const RETRY_LIMITS = {
+  /** A reset this close is always worth waiting for. */
+  quotaFloorMs: 60_000,
+  /** Clocks differ: start this much after the reported moment. */
+  quotaMarginMs: 5_000,
+} as const;

@@ -83,6 +83,19 @@ export interface Graph {
   criticalPath: string[];
   dispatchCeiling: number;
   warnings: {}[];
+  /**
+   * every repository that holds a job's cwd, with the commit its worktrees start from
+   */
+  repos?: {
+    topLevel: string;
+    commonDir: string;
+    baseRef: string;
+    baseCommit: string | null;
+    /**
+     * number of paths with uncommitted changes; they are not part of a worktree's base
+     */
+    dirty: number;
+  }[];
 }
 /**
  * This interface was referenced by `Graph`'s JSON-Schema
@@ -145,6 +158,10 @@ export interface Candidate {
    * concerns on which it is weaker than the first candidate: it can never be promoted to
    */
   weaker: string[];
+  /**
+   * control levels as effective for this job, in the order approval, toolGating, writeBoundary, isolation, timeout, bypass, capture; greater is stronger
+   */
+  strength?: number[];
 }
 /**
  * This interface was referenced by `Graph`'s JSON-Schema
