@@ -105,7 +105,8 @@ export interface StartRefusal {
     | "session-unsupported"
     | "invocation-missing"
     | "prompt-too-large"
-    | "bypass-flag";
+    | "bypass-flag"
+    | "not-a-process";
   readonly detail: string;
 }
 
@@ -210,6 +211,6 @@ export interface Adapter {
   readonly fork: "verified" | "unsupported" | "unverified";
   readonly steer: "verified" | "unsupported" | "unverified";
   /** Words of the neutral tool vocabulary this adapter can map at this tier, else the word that it cannot. */
-  unmappedTool(words: readonly string[], tier: RiskTier): string | null;
+  unmappedTool(words: readonly string[], tier: RiskTier, disallowed?: readonly string[]): string | null;
   readonly effortLevels: readonly Effort[];
 }
