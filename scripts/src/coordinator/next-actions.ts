@@ -1,22 +1,22 @@
 /** `next[]`: what harness or user can do now, computed from state alone. */
+import { join, relative } from "node:path";
 import type { NextAction } from "../core/diagnostic.ts";
-import type { ExitCode } from "../core/exit-codes.ts";
-import type { Graph, State } from "../core/runtime.ts";
+import { EXIT } from "../core/exit-codes.ts";
+import { JOB_FILES, RUN_FILES } from "../core/layout.ts";
+import { POLICY } from "../core/policy.ts";
+import {
+  type Attempt,
+  type Graph,
+  type Job,
+  type PlanJob,
+  REOPENABLE_BLOCKS,
+  type ReopenableBlock,
+  type State,
+} from "../core/runtime.ts";
+import { blockAction } from "./next-action-blocks.ts";
+import { command, type NextInput } from "./next-action-command.ts";
 
-export interface NextInput {
-  readonly graph: Graph;
-  readonly state: State;
-  /** Absolute. */
-  readonly runDir: string;
-  /** Path of orchestrate.mjs, for the `shell` line. */
-  readonly script: string;
-  /** ms since the epoch. */
-  readonly now: number;
-  /** False when the lock's owner is provably gone: work that reads as running needs `resume`. Default true. */
-  readonly coordinatorAlive?: boolean;
-  /** Scope and words of each open approval request, by job. */
-  readonly approvalRequests?: ReadonlyMap<string, { readonly scope: string; readonly words: string }>;
-}
+export type { NextInput };
 
 export interface NextActions {
   /** At most ten. */
@@ -24,34 +24,294 @@ export interface NextActions {
   readonly omitted: number;
 }
 
-export function nextActions(_input: NextInput): NextActions {
-  throw new Error("not written yet");
+export const MAX_ACTIONS = 10;
+
+/**
+ * The same state always gives the same ids, so that asking again changes nothing. Actions of the harness and the user
+ * come first; `wait` stands alone, when only running work is left; a run with nothing to act on offers `read_report`.
+ */
+export function nextActions(input: NextInput): NextActions {
+  if (isSettled(input.state)) return only(readReport(input));
+  const due = dueActions(input);
+  if (due.length > 0)
+    return { actions: due.slice(0, MAX_ACTIONS), omitted: Math.max(0, due.length - MAX_ACTIONS) };
+  if (input.state.status === "interrupted" || input.coordinatorAlive === false) return only(resume(input));
+  return input.state.status === "waiting" ? only(resume(input)) : only(wait(input));
 }
 
-/** Rule of exit code 3: an action that somebody other than a running coordinator must take. */
-export function isActionDue(_actions: readonly NextAction[]): boolean {
-  throw new Error("not written yet");
+const only = (action: NextAction): NextActions => ({ actions: [action], omitted: 0 });
+
+const isSettled = (state: State): boolean =>
+  state.status === "accepted" || state.status === "ended" || state.status === "cancelled";
+
+/** In order of urgency: stop what must not go on, record what is done, then what lets more work start. */
+const URGENCY: readonly NextAction["action"][] = [
+  "cancel_native",
+  "dispatch_native",
+  "record_native",
+  "request_approval",
+  "onboard_runtime",
+  "resolve_conflict",
+  "arbitrate_native",
+  "resume",
+];
+
+function dueActions(input: NextInput): NextAction[] {
+  const found: NextAction[] = [];
+  const blocked = new Set<ReopenableBlock>();
+  for (const plan of input.graph.jobs) {
+    const job = input.state.jobs[plan.id];
+    if (job === undefined) continue;
+    const native = nativeAction(input, plan, job);
+    if (native !== null) found.push(native);
+    for (const code of blockCodes(job)) {
+      blocked.add(code);
+      const action = blockAction(input, { plan, job, code });
+      if (action !== null) found.push(action);
+    }
+  }
+  found.push(...arbitrations(input));
+  if (needsResume(input, blocked, found)) found.push(resume(input));
+  const rank = (action: NextAction): number => URGENCY.indexOf(action.action);
+  return found
+    .map((action, index) => ({ action, index }))
+    .sort((a, b) => rank(a.action) - rank(b.action) || a.index - b.index)
+    .map(({ action }) => action);
 }
 
-export function exitCodeFor(_input: {
-  readonly state: State;
-  readonly actions: readonly NextAction[];
-}): Extract<ExitCode, 0 | 1 | 3 | 130> {
-  throw new Error("not written yet");
+function blockCodes(job: Job): ReopenableBlock[] {
+  const codes = [job.block?.code, job.outcomeBlock?.code].filter((code) => code !== undefined);
+  return codes.filter((code): code is ReopenableBlock => Object.hasOwn(REOPENABLE_BLOCKS, code));
 }
 
-/** Where the harness saves the answer of a native attempt, and where its brief is. */
+/** `resume` helps where a block says so, and where a verdict is due that nobody at hand may give. */
+function needsResume(
+  input: NextInput,
+  blocked: ReadonlySet<ReopenableBlock>,
+  found: readonly NextAction[],
+): boolean {
+  const asked = found.some((action) => action.action === "arbitrate_native");
+  const running = input.state.status === "running" && input.coordinatorAlive !== false;
+  const byBlock = [...blocked].some(
+    (code) =>
+      REOPENABLE_BLOCKS[code] === "resume" || (REOPENABLE_BLOCKS[code] === "arbitrate_native" && !asked),
+  );
+  return byBlock && !running;
+}
+
+function nativeAction(input: NextInput, plan: PlanJob, job: Job): NextAction | null {
+  const attempt = job.attemptRecords.at(-1);
+  if (attempt === undefined || !isNative(plan, attempt)) return null;
+  if (attempt.status === "queued") return dispatchNative(input, { plan, job, attempt });
+  if (attempt.status !== "running" || attempt.phase === "verifying") return null;
+  return attempt.phase === "stopping" || input.state.cancelRequested
+    ? cancelNative(input, plan, attempt)
+    : recordNative(input, { plan, job, attempt });
+}
+
+const isNative = (plan: PlanJob, attempt: Attempt): boolean =>
+  plan.route.chain.some((member) => member.runtime === attempt.runtime && member.kind === "internal");
+
+interface NativeTarget {
+  readonly plan: PlanJob;
+  readonly job: Job;
+  readonly attempt: Attempt;
+}
+
+function dispatchNative(input: NextInput, target: NativeTarget): NextAction {
+  const { plan, attempt } = target;
+  return {
+    ...nativeBase(input, target),
+    id: `dispatch_native:${plan.id}:${attempt.attempt}`,
+    action: "dispatch_native",
+    reason: `Start a subagent for \`${plan.id}\` with the text of promptFile, run the command with its handle, and save its final message to resultFile.`,
+    ...command(input, nativeArgv(input, "start", target, ["--handle", "<handle>"])),
+    tools: plan.tools.allowed,
+    deadline: isoAfter(attempt.createdAt, POLICY.NATIVE_DISPATCH_BOUND.value),
+  };
+}
+
+function recordNative(input: NextInput, target: NativeTarget): NextAction {
+  const { plan, attempt } = target;
+  const { resultFile } = nativeFiles(input.runDir, plan.id, attempt.attempt);
+  const finish = nativeArgv(input, "finish", target, ["--result", resultFile]);
+  const fail = nativeArgv(input, "fail", target, ["--class", "<class>", "--message", "<what happened>"]);
+  return {
+    ...nativeBase(input, target),
+    id: `record_native:${plan.id}:${attempt.attempt}`,
+    action: "record_native",
+    reason: `When the subagent of \`${plan.id}\` ends: save its final message to resultFile and run the command.`,
+    ...command(input, finish),
+    deadline: isoAfter(attempt.startedAt ?? attempt.createdAt, plan.timeoutMs + POLICY.NATIVE_GRACE.value),
+    choices: [
+      { label: "it answered", ...command(input, finish) },
+      {
+        label: `it failed (class: one of ${Object.keys(FAILURE_RULES).join(", ")})`,
+        ...command(input, fail),
+      },
+    ],
+  };
+}
+
+function cancelNative(input: NextInput, plan: PlanJob, attempt: Attempt): NextAction {
+  return {
+    id: `cancel_native:${plan.id}:${attempt.attempt}`,
+    action: "cancel_native",
+    jobId: plan.id,
+    attempt: attempt.attempt,
+    reason: `Stop the subagent of \`${plan.id}\`${attempt.nativeHandle === null ? "" : ` (${attempt.nativeHandle})`}, then confirm with the command.`,
+    ...command(input, nativeArgv(input, "cancelled", { plan, attempt }, [])),
+  };
+}
+
+function nativeBase(
+  input: NextInput,
+  { plan, job, attempt }: NativeTarget,
+): Pick<NextAction, "jobId" | "attempt" | "promptFile" | "resultFile" | "cwd" | "agent" | "model"> {
+  const model = attempt.modelRequested;
+  const agent = job.agent ?? plan.agent;
+  return {
+    jobId: plan.id,
+    attempt: attempt.attempt,
+    ...nativeFiles(input.runDir, plan.id, attempt.attempt),
+    cwd: workingFolder(plan, job),
+    ...(agent === null ? {} : { agent }),
+    ...(model === null ? {} : { model }),
+  };
+}
+
+const nativeArgv = (
+  input: NextInput,
+  verb: "start" | "finish" | "fail" | "cancelled",
+  target: { readonly plan: PlanJob; readonly attempt: Attempt },
+  rest: readonly string[],
+): string[] => [
+  "native",
+  verb,
+  input.runDir,
+  "--job",
+  target.plan.id,
+  "--attempt",
+  String(target.attempt.attempt),
+  ...rest,
+];
+
+/** The job's folder, mapped into its worktree when it has one. */
+const workingFolder = (plan: PlanJob, job: Job): string =>
+  job.worktree === null || plan.repo === null ? plan.cwd : join(job.worktree, relative(plan.repo, plan.cwd));
+
+/** Arbiters handed to the harness whose attempts still wait for a verdict that one of them may give. */
+function arbitrations(input: NextInput): NextAction[] {
+  const actions: NextAction[] = [];
+  for (const arbiter of input.state.arbiters) {
+    if (arbiter.via !== "native" || arbiter.status === "superseded") continue;
+    const waiting = arbiter.attempts.filter(({ jobId, attempt }) =>
+      awaitsVerdict(input.state, jobId, attempt),
+    );
+    if (waiting.length === 0) continue;
+    const files = arbiterFiles(input.runDir, arbiter.arbiterId);
+    actions.push({
+      id: `arbitrate_native:${arbiter.arbiterId}`,
+      action: "arbitrate_native",
+      reason: `${waiting.length} finished ${waiting.length === 1 ? "job waits" : "jobs wait"} for an independent verdict. Give the text of promptFile to a new read-only subagent that did none of this work, save its answer to resultFile, and run the command with its handle.`,
+      ...command(input, ["verdict", input.runDir, "--file", files.resultFile, "--handle", "<handle>"]),
+      ...files,
+      tools: ["read", "search"],
+      ...(arbiter.model === null ? {} : { model: arbiter.model }),
+    });
+  }
+  return actions;
+}
+
+/** R3 work that a native substitute left undecided is not offered to the next one: it would decide no more. */
+function awaitsVerdict(state: State, jobId: string, ordinal: number): boolean {
+  const job = state.jobs[jobId];
+  const attempt = job?.attemptRecords.at(-1);
+  if (job === undefined || attempt === undefined || attempt.attempt !== ordinal) return false;
+  if (attempt.status !== "success" || attempt.acceptance !== "pending") return false;
+  return !(
+    attempt.riskTier === "R3" &&
+    job.outcomeBlock?.code === "needs-arbiter" &&
+    attempt.arbitration !== null
+  );
+}
+
+function resume(input: NextInput): NextAction {
+  const dead = input.state.status === "interrupted" || input.coordinatorAlive === false;
+  return {
+    id: "resume",
+    action: "resume",
+    reason: dead
+      ? "The run was interrupted; this reconciles it with what really happened and goes on."
+      : "Blocked work may be able to go on now; this looks again.",
+    ...command(input, ["resume", input.runDir]),
+  };
+}
+
+function wait(input: NextInput): NextAction {
+  const running = Object.values(input.state.jobs).filter((job) => job.status === "running").length;
+  return {
+    id: "wait",
+    action: "wait",
+    reason:
+      running === 0
+        ? "The run goes on by itself."
+        : `${running} ${running === 1 ? "job is" : "jobs are"} running; nothing is due.`,
+    ...command(input, ["wait", input.runDir, "--for", "action", "--timeout", "9m"]),
+  };
+}
+
+function readReport(input: NextInput): NextAction {
+  return {
+    id: "read_report",
+    action: "read_report",
+    reason: `The run is settled (\`${input.state.status}\`). Read its report, ${join(input.runDir, RUN_FILES.report)}; nothing else is due.`,
+    ...command(input, ["report", input.runDir]),
+  };
+}
+
+const isoAfter = (iso: string, ms: number): string => new Date(Date.parse(iso) + ms).toISOString();
+
+/** Where the brief of a native attempt is, and where the harness saves its answer. Both inside the run directory. */
 export function nativeFiles(
-  _runDir: string,
-  _jobId: string,
-  _attempt: number,
+  runDir: string,
+  jobId: string,
+  attempt: number,
 ): { readonly promptFile: string; readonly resultFile: string } {
-  throw new Error("not written yet");
+  const folder = join(runDir, jobId);
+  return {
+    promptFile: join(folder, JOB_FILES.prompt),
+    resultFile: join(folder, `native-answer-${attempt}.md`),
+  };
 }
 
 export function arbiterFiles(
-  _runDir: string,
-  _arbiterId: string,
+  runDir: string,
+  arbiterId: string,
 ): { readonly promptFile: string; readonly resultFile: string } {
-  throw new Error("not written yet");
+  const folder = join(runDir, arbiterId);
+  return { promptFile: join(folder, JOB_FILES.prompt), resultFile: join(folder, "verdict.json") };
+}
+
+const NOT_DUE: ReadonlySet<NextAction["action"]> = new Set([
+  "wait",
+  "read_report",
+  "confirm_egress",
+  "fetch_benchmark",
+]);
+
+/** Rule of exit code 3: an action that somebody other than a running coordinator must take. */
+export const isActionDue = (actions: readonly NextAction[]): boolean =>
+  actions.some((action) => !NOT_DUE.has(action.action));
+
+/** Exit code of `run`, `resume` and `wait` for what they return with; a run that still goes on reads as 3. */
+export function exitCodeFor(input: {
+  readonly state: State;
+  readonly actions: readonly NextAction[];
+}): 0 | 1 | 3 | 130 {
+  const { state } = input;
+  if (state.status === "accepted") return EXIT.done;
+  if (state.status === "interrupted") return EXIT.interrupted;
+  if (isSettled(state) && !isActionDue(input.actions)) return EXIT.settledWithFaults;
+  return EXIT.actionDue;
 }

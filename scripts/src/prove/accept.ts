@@ -1,6 +1,6 @@
 /** What a verdict does to the run: outcomes as plain values, which the coordinator turns into records. */
-import type { Attempt, Graph, State } from "../core/runtime.ts";
-import type { Arbiter, EffectiveVerdict } from "./verdict.ts";
+import type { Attempt, Graph, ReopenableBlock, State } from "../core/runtime.ts";
+import { type Arbiter, currentAttempt, type EffectiveVerdict } from "./verdict.ts";
 
 export type Independence = NonNullable<Arbiter["independence"]>;
 
@@ -12,8 +12,9 @@ export interface AttemptOutcome {
   /** Null for work that no arbiter saw and that only shares the outcome of a dependency. */
   readonly arbitration: Attempt["arbitration"];
   /** `arbiter-rejected`, `dependency-rejected` or null. */
-  readonly reason: string | null;
-  readonly outcomeBlock: { readonly code: string; readonly detail: string } | null;
+  readonly reason: "arbiter-rejected" | "dependency-rejected" | null;
+  readonly outcomeBlock: { readonly code: ReopenableBlock; readonly detail: string } | null;
+  /** Bounded; text of the arbiter, hence data. */
   readonly reasons: readonly string[];
 }
 
@@ -24,22 +25,217 @@ export interface RoundOutcome {
   readonly rejectedDependents: readonly { readonly jobId: string; readonly dependency: string }[];
 }
 
-export function outcomesAfterVerdict(_input: {
+export interface RoundInput {
   readonly graph: Graph;
   readonly state: State;
   readonly arbiter: Arbiter;
   readonly effective: readonly EffectiveVerdict[];
   readonly independence: Independence;
-}): RoundOutcome {
-  throw new Error("not written yet");
 }
 
-/** `arbiter.family` is the family of the context that answered, null when unknown. */
-export function nativeIndependence(_input: {
+/**
+ * Turns one answered round into outcomes. A verdict decides only where its independence suffices: `not-independent`
+ * decides nothing, and at R3 a native substitute does not either, since nobody verified that it could not write.
+ */
+export function outcomesAfterVerdict(input: RoundInput): RoundOutcome {
+  const outcomes = new Map<string, AttemptOutcome>();
+  for (const effective of input.effective) {
+    const attempt = currentAttempt(input.state, effective.jobId);
+    if (attempt?.attempt !== effective.attempt || attempt.acceptance !== "pending") continue;
+    outcomes.set(effective.jobId, outcomeOf(input, attempt, effective));
+  }
+  return withDependents(input, outcomes);
+}
+
+function outcomeOf(input: RoundInput, attempt: Attempt, effective: EffectiveVerdict): AttemptOutcome {
+  const reasons = boundReasons(effective.reasons);
+  const base = {
+    jobId: effective.jobId,
+    attempt: effective.attempt,
+    c3Verdict: effective.own,
+    arbitration: {
+      arbiterId: input.arbiter.arbiterId,
+      verdict: effective.own,
+      independence: input.independence,
+      bundleSha256: input.arbiter.bundleSha256,
+      treeSha256: attempt.treeSha256,
+    },
+    reasons,
+  };
+  const block = independenceBlock(input, attempt);
+  if (block !== null) return { ...base, acceptance: "pending", reason: null, outcomeBlock: block };
+  switch (effective.verdict) {
+    case "pass":
+      return { ...base, acceptance: "accepted", reason: null, outcomeBlock: null };
+    case "fail":
+      return {
+        ...base,
+        acceptance: "rejected",
+        reason: effective.sharedWith === null ? "arbiter-rejected" : "dependency-rejected",
+        outcomeBlock: null,
+      };
+    case "blocked":
+      return {
+        ...base,
+        acceptance: "pending",
+        reason: null,
+        outcomeBlock: { code: "arbiter-blocked", detail: blockDetail(input.arbiter, reasons) },
+      };
+  }
+}
+
+function independenceBlock(input: RoundInput, attempt: Attempt): AttemptOutcome["outcomeBlock"] {
+  const { arbiter, independence } = input;
+  if (independence === "not-independent")
+    return {
+      code: "not-independent",
+      detail: `\`${arbiter.arbiterId}\` answered without a handle of its own, or with one that did work in this run: an independent context must judge it.`,
+    };
+  const attested = arbiter.via === "native" && independence !== "independent";
+  if (attempt.riskTier === "R3" && attested)
+    return {
+      code: "needs-arbiter",
+      detail:
+        "R3 work needs an arbiter of another model family, or a substitute whose tools were verified; an in-session one is only attested.",
+    };
+  return null;
+}
+
+const blockDetail = (arbiter: Arbiter, reasons: readonly string[]): string =>
+  reasons.length === 0
+    ? `\`${arbiter.arbiterId}\` could not decide and gave no reason.`
+    : `\`${arbiter.arbiterId}\` could not decide: ${reasons[0]}`;
+
+/** State holds the gist; the arbiter's whole answer stays in its folder. */
+export function boundReasons(reasons: readonly string[]): string[] {
+  const kept = reasons
+    .slice(0, 20)
+    .map((reason) =>
+      reason.length > 500 ? `${reason.slice(0, 499).replace(/[\ud800-\udbff]$/, "")}…` : reason,
+    );
+  return reasons.length > 20 ? [...kept, `and ${reasons.length - 20} more reasons`] : kept;
+}
+
+/**
+ * Outcomes carry upwards whether or not this arbiter saw the work above: a rejection rejects it, finished or not, and
+ * nothing is accepted above work on which this verdict could not decide.
+ */
+function withDependents(input: RoundInput, own: ReadonlyMap<string, AttemptOutcome>): RoundOutcome {
+  const rejected = new Set<string>();
+  const undecided = new Map<string, AttemptOutcome>();
+  const rejectedDependents: { jobId: string; dependency: string }[] = [];
+  const outcomes: AttemptOutcome[] = [];
+  for (const job of input.graph.jobs) {
+    const rejectedBy = job.dependsOn.find((id) => rejected.has(id));
+    if (rejectedBy !== undefined) {
+      rejected.add(job.id);
+      const attempt = currentAttempt(input.state, job.id);
+      if (attempt === null || attempt.status !== "success")
+        rejectedDependents.push({ jobId: job.id, dependency: rejectedBy });
+      else if (attempt.acceptance !== "rejected")
+        outcomes.push(
+          rejectedAbove({ jobId: job.id, attempt, dependency: rejectedBy, mine: own.get(job.id) }),
+        );
+      continue;
+    }
+    const mine = own.get(job.id);
+    if (mine === undefined) continue;
+    const below = job.dependsOn.map((id) => undecided.get(id)).find((outcome) => outcome !== undefined);
+    const outcome =
+      below === undefined || mine.acceptance !== "accepted" ? mine : undecidedAbove(mine, below);
+    if (outcome.acceptance === "rejected") rejected.add(job.id);
+    if (outcome.acceptance === "pending") undecided.set(job.id, outcome);
+    outcomes.push(outcome);
+  }
+  return { outcomes, rejectedDependents };
+}
+
+function undecidedAbove(mine: AttemptOutcome, below: AttemptOutcome): AttemptOutcome {
+  return {
+    ...mine,
+    acceptance: "pending",
+    outcomeBlock: {
+      code: below.outcomeBlock?.code ?? "arbiter-blocked",
+      detail: `It stands on \`${below.jobId}\`, which is not accepted.`,
+    },
+  };
+}
+
+function rejectedAbove(input: {
+  readonly jobId: string;
+  readonly attempt: Attempt;
+  readonly dependency: string;
+  readonly mine: AttemptOutcome | undefined;
+}): AttemptOutcome {
+  const { jobId, attempt, dependency, mine } = input;
+  if (mine?.acceptance === "rejected") return mine;
+  return {
+    jobId,
+    attempt: attempt.attempt,
+    acceptance: "rejected",
+    c3Verdict: mine?.c3Verdict ?? attempt.c3Verdict,
+    arbitration: mine?.arbitration ?? attempt.arbitration,
+    reason: "dependency-rejected",
+    outcomeBlock: null,
+    reasons: [...(mine?.reasons ?? []), `it stands on \`${dependency}\`, whose work was rejected`],
+  };
+}
+
+/**
+ * How far a native answer may be believed. Without a handle of its own, or with a producer's or another arbiter's, it is
+ * not independent. A context whose known family differs from every model's that did the work is independent (work of
+ * plain programs has no family); any other fresh context is a substitute.
+ */
+export function nativeIndependence(input: {
   readonly handle: string | null;
   readonly arbiter: Arbiter;
   readonly state: State;
   readonly graph: Graph;
 }): Independence {
-  throw new Error("not written yet");
+  const handle = comparable(input.handle);
+  if (handle === null || usedHandles(input.state, input.arbiter.arbiterId).has(handle))
+    return "not-independent";
+  const families = producerFamilies(input.arbiter, input.state, input.graph);
+  const known = input.arbiter.family;
+  return known !== null && !families.has(null) && !families.has(known)
+    ? "independent"
+    : "not-independent-substituted";
 }
+
+/** Handles differ only by what names them, not by case or padding; a placeholder left in place names nobody. */
+function comparable(handle: string | null): string | null {
+  const text = handle?.normalize("NFKC").trim().toLowerCase() ?? "";
+  return text === "" || /^<.*>$/.test(text) ? null : text;
+}
+
+function usedHandles(state: State, arbiterId: string): Set<string> {
+  const used = new Set<string>();
+  const add = (handle: string | null): void => {
+    const text = comparable(handle);
+    if (text !== null) used.add(text);
+  };
+  for (const job of Object.values(state.jobs))
+    for (const attempt of job.attemptRecords) {
+      add(attempt.nativeHandle);
+      add(attempt.sessionHandle);
+    }
+  for (const arbiter of state.arbiters) if (arbiter.arbiterId !== arbiterId) add(arbiter.handle);
+  return used;
+}
+
+/** Families of the models that did the arbiter's work; null among them: one is unknown. Programs have none. */
+export function producerFamilies(arbiter: Arbiter, state: State, graph: Graph): Set<string | null> {
+  const plans = new Map(graph.jobs.map((job) => [job.id, job]));
+  const families = new Set<string | null>();
+  for (const { jobId, attempt: ordinal } of arbiter.attempts) {
+    const attempt = state.jobs[jobId]?.attemptRecords.find((record) => record.attempt === ordinal);
+    if (attempt === undefined) families.add(null);
+    // A model that answered in place of the requested one supports no claim of independence.
+    else if (!isProgram(plans.get(jobId), attempt.runtime))
+      families.add(attempt.flags.includes("model-mismatch") ? null : attempt.family);
+  }
+  return families;
+}
+
+const isProgram = (job: Graph["jobs"][number] | undefined, runtime: string): boolean =>
+  job?.route.chain.some((member) => member.runtime === runtime && member.kind === "program") ?? false;

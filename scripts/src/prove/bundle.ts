@@ -1,5 +1,11 @@
 /** The evidence bundle: what an arbiter is shown, bounded, redacted and bound to one digest. */
-import type { Graph, State } from "../core/runtime.ts";
+import canonicalize from "canonicalize";
+import { POLICY } from "../core/policy.ts";
+import type { Attempt, Graph, PlanJob, State } from "../core/runtime.ts";
+import { sha256 } from "../host/files.ts";
+import { type ElasticPiece, fitPieces, jsonBytes } from "./bundle-fit.ts";
+import { arbiterPrompt } from "./bundle-prompt.ts";
+import { currentAttempt } from "./verdict.ts";
 
 export interface AttemptRef {
   readonly jobId: string;
@@ -32,8 +38,53 @@ export interface BundledAttempt extends AttemptRef {
   readonly treeSha256: string | null;
 }
 
+/** One attempt as the arbiter sees it. Text of other parties is in `claims`, `diff`, `checks[].tail` and the intent. */
+export interface BundledWork {
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly treeSha256: string | null;
+  readonly task: string | null;
+  readonly riskTier: string;
+  readonly tierDerivation: readonly string[];
+  readonly runtime: string;
+  readonly model: string | null;
+  readonly family: string | null;
+  readonly dependsOn: readonly { readonly jobId: string; readonly standing: string }[];
+  readonly ownedPaths: readonly string[];
+  readonly flags: readonly string[];
+  readonly escalation: readonly string[];
+  readonly injectionFixture: string;
+  readonly diffStat: string | null;
+  readonly intent: string;
+  readonly expectedOutput: string;
+  readonly reviewChecks: readonly string[];
+  readonly artifacts: readonly { readonly path: string; readonly sha256: string; readonly bytes: number }[];
+  readonly changedPaths: readonly string[];
+  readonly checks: readonly BundledCheck[];
+  readonly checkTails: readonly { readonly id: string; readonly text: string }[];
+  readonly claims: string;
+  readonly openQuestion: string;
+  readonly diff: string;
+}
+
+interface BundledCheck {
+  readonly id: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly exitCode: number | null;
+}
+
+export interface BundleDocument {
+  readonly schemaVersion: 1;
+  readonly runId: string;
+  readonly outcome: string | null;
+  readonly constraints: readonly string[];
+  readonly acceptance: readonly string[];
+  readonly work: readonly BundledWork[];
+}
+
 export interface Bundle {
-  readonly bundle: Readonly<Record<string, unknown>>;
+  readonly bundle: BundleDocument;
   /** Canonical JSON of `bundle`: the bytes that `sha256` is taken over. */
   readonly text: string;
   readonly sha256: string;
@@ -46,10 +97,203 @@ export interface Bundle {
 }
 
 /** Attempts in success whose acceptance is pending, in topological order, at most ARBITER_MAX_ATTEMPTS. */
-export function pendingArbitration(_graph: Graph, _state: State): AttemptRef[] {
-  throw new Error("not written yet");
+export function pendingArbitration(graph: Graph, state: State): AttemptRef[] {
+  const pending: AttemptRef[] = [];
+  for (const job of graph.jobs) {
+    const attempt = currentAttempt(state, job.id);
+    if (attempt?.status !== "success" || attempt.acceptance !== "pending") continue;
+    pending.push({ jobId: job.id, attempt: attempt.attempt });
+    if (pending.length === POLICY.ARBITER_MAX_ATTEMPTS.value) break;
+  }
+  return pending;
 }
 
-export function buildBundle(_input: BundleInput): Bundle {
-  throw new Error("not written yet");
+/**
+ * Builds the bundle within `maxBytes`. Facts come first; free text and lists share what is left evenly. When even the
+ * facts of all attempts are too much, the last attempts are left for a further call: `attempts` says which are in.
+ * Throws when an attempt is unknown: a bug of the caller.
+ */
+export function buildBundle(input: BundleInput): Bundle {
+  const limit = input.maxBytes ?? POLICY.ARBITER_MAX_BYTES.value;
+  const context = contextOf(input);
+  let count = Math.min(input.attempts.length, POLICY.ARBITER_MAX_ATTEMPTS.value);
+  let works = input.attempts.slice(0, count).map((ref) => workOf(input, ref));
+  while (count > 1 && factBytes(context, works) > limit) {
+    count -= 1;
+    works = works.slice(0, count);
+  }
+  const { document, omitted } = withinLimit(context, works, limit);
+  const left = input.attempts.slice(count).map((ref) => `${name(ref)}: left for a further call`);
+  const text = canonical(document);
+  const digest = sha256(text);
+  const attempts = document.work.map(({ jobId, attempt, treeSha256 }) => ({ jobId, attempt, treeSha256 }));
+  const missing = [...omitted, ...left];
+  return {
+    bundle: document,
+    text,
+    sha256: digest,
+    prompt: arbiterPrompt({ document, sha256: digest, nonce: input.nonce, omitted }),
+    attempts,
+    omitted: missing,
+  };
+}
+
+const name = (ref: AttemptRef): string => `\`${ref.jobId}\` attempt ${ref.attempt}`;
+
+function canonical(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new Error("the bundle holds a value that JSON cannot state");
+  return text;
+}
+
+type Context = Omit<BundleDocument, "work">;
+
+function contextOf({ graph, state, redact }: BundleInput): Context {
+  return {
+    schemaVersion: 1,
+    runId: state.runId,
+    outcome: graph.outcome === null ? null : redact(graph.outcome).slice(0, 4_000),
+    constraints: graph.constraints.slice(0, 20).map((text) => redact(text).slice(0, 1_000)),
+    acceptance: graph.acceptance.slice(0, 20).map((text) => redact(text).slice(0, 1_000)),
+  };
+}
+
+interface Work {
+  readonly facts: BundledWork;
+  /** Field of `facts` → its whole value. */
+  readonly elastic: ReadonlyMap<keyof BundledWork, ElasticPiece>;
+}
+
+function workOf(input: BundleInput, ref: AttemptRef): Work {
+  const job = input.graph.jobs.find((plan) => plan.id === ref.jobId);
+  const attempt = input.state.jobs[ref.jobId]?.attemptRecords.find(
+    (record) => record.attempt === ref.attempt,
+  );
+  if (job === undefined || attempt === undefined) throw new Error(`the run has no ${name(ref)}`);
+  return {
+    facts: factsOf(input, job, attempt),
+    elastic: elasticOf({ input, job, attempt, evidence: input.evidence(ref.jobId, ref.attempt) }),
+  };
+}
+
+const EMPTY = {
+  intent: "",
+  expectedOutput: "",
+  reviewChecks: [],
+  artifacts: [],
+  changedPaths: [],
+  checks: [],
+  checkTails: [],
+  claims: "",
+  openQuestion: "",
+  diff: "",
+} as const satisfies Partial<BundledWork>;
+
+function factsOf({ state, redact }: BundleInput, job: PlanJob, attempt: Attempt): BundledWork {
+  return {
+    jobId: job.id,
+    attempt: attempt.attempt,
+    treeSha256: attempt.treeSha256,
+    task: job.task,
+    riskTier: attempt.riskTier,
+    tierDerivation: attempt.tierDerivation.slice(0, 10),
+    runtime: attempt.runtime,
+    model: attempt.model,
+    family: attempt.family,
+    dependsOn: job.dependsOn.slice(0, 50).map((id) => ({ jobId: id, standing: standingOf(state, id) })),
+    ownedPaths: job.ownedPaths.slice(0, 20),
+    flags: attempt.flags,
+    escalation: attempt.c3EscalationReason.slice(0, 20),
+    injectionFixture: attempt.injectionFixture,
+    diffStat: attempt.diffStat === null ? null : redact(attempt.diffStat).slice(0, 300),
+    ...EMPTY,
+  };
+}
+
+function standingOf(state: State, jobId: string): string {
+  const attempt = currentAttempt(state, jobId);
+  return attempt === null
+    ? "no attempt"
+    : `attempt ${attempt.attempt}, ${attempt.status}, ${attempt.acceptance}`;
+}
+
+function elasticOf(from: {
+  readonly input: BundleInput;
+  readonly job: PlanJob;
+  readonly attempt: Attempt;
+  readonly evidence: AttemptEvidence;
+}): ReadonlyMap<keyof BundledWork, ElasticPiece> {
+  const { input, job, attempt, evidence } = from;
+  const { redact } = input;
+  const of = name({ jobId: job.id, attempt: attempt.attempt });
+  const piece = (label: string, value: ElasticPiece["value"], path: string | null = null): ElasticPiece => ({
+    label: `${of}, ${label}`,
+    value,
+    path,
+  });
+  const intent = job.prompt ?? (job.skill === null ? "" : `Use the skill ${job.skill}.`);
+  return new Map<keyof BundledWork, ElasticPiece>([
+    ["intent", piece("intent", redact(intent))],
+    ["expectedOutput", piece("expected output", redact(job.expectedOutput))],
+    ["reviewChecks", piece("checks for the reviewer", job.checks.map(redact))],
+    [
+      "checks",
+      piece(
+        "check results",
+        attempt.checks.map((check) => checkOf(check, redact)),
+      ),
+    ],
+    [
+      "artifacts",
+      piece(
+        "artifacts",
+        attempt.artifacts.map((artifact) => ({ ...artifact, path: redact(artifact.path) })),
+      ),
+    ],
+    ["changedPaths", piece("changed paths", attempt.changedPaths.map(redact))],
+    ["claims", piece("final text", redact(evidence.resultText ?? ""), evidence.resultPath ?? null)],
+    ["openQuestion", piece("open question", redact(attempt.question ?? ""))],
+    ["diff", piece("diff", redact(evidence.diff ?? ""), evidence.diffPath ?? null)],
+    [
+      "checkTails",
+      piece(
+        "check output",
+        evidence.checkTails.map(({ id, text }) => ({ id, text: redact(text) })),
+      ),
+    ],
+  ]);
+}
+
+const checkOf = (check: Attempt["checks"][number], redact: (text: string) => string): BundledCheck => ({
+  id: check.id,
+  ok: check.ok,
+  detail: redact(check.detail).slice(0, 500),
+  exitCode: check.exitCode,
+});
+
+/** Room that cut texts need at least, so that each attempt still shows something. */
+const MIN_TEXT_BYTES = 600;
+
+const factBytes = (context: Context, works: readonly Work[]): number =>
+  jsonBytes({ ...context, work: works.map((work) => work.facts) }) + works.length * MIN_TEXT_BYTES;
+
+function withinLimit(
+  context: Context,
+  works: readonly Work[],
+  limit: number,
+): { readonly document: BundleDocument; readonly omitted: readonly string[] } {
+  const keys = works.flatMap((work) => [...work.elastic.keys()]);
+  const pieces = works.flatMap((work) => [...work.elastic.values()]);
+  const bare = jsonBytes({ ...context, work: works.map((work) => work.facts) });
+  const fitted = fitPieces(pieces, limit - bare);
+  let at = 0;
+  const work = works.map(({ facts, elastic }) => {
+    const filled = new Map<string, unknown>(Object.entries(facts));
+    for (let i = 0; i < elastic.size; i += 1, at += 1) filled.set(keys[at] ?? "", fitted[at]?.value);
+    return Object.fromEntries(filled) as unknown as BundledWork;
+  });
+  return {
+    document: { ...context, work },
+    omitted: fitted.flatMap((piece) => (piece.omission === null ? [] : [piece.omission])),
+  };
 }

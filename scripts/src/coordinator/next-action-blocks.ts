@@ -1,0 +1,74 @@
+/** Actions that lift the block of one job. */
+import type { NextAction } from "../core/diagnostic.ts";
+import { unreachable } from "../core/result.ts";
+import type { Job, PlanJob, ReopenableBlock } from "../core/runtime.ts";
+import { command, type NextInput } from "./next-action-command.ts";
+
+/** Blocks that one job's action lifts; verdicts and `resume` are offered once for the whole run. */
+export function blockAction(
+  input: NextInput,
+  { plan, job, code }: { readonly plan: PlanJob; readonly job: Job; readonly code: ReopenableBlock },
+): NextAction | null {
+  switch (code) {
+    case "needs-approval":
+      return requestApproval(input, plan, job);
+    case "needs-onboarding":
+      return onboard(input, plan, job);
+    case "dependency-conflict":
+      return resolveConflict(input, plan, job);
+    case "needs-arbiter":
+    case "arbiter-blocked":
+    case "not-independent":
+    case "quota":
+    case "no-harness":
+      return null;
+    default:
+      return unreachable(code);
+  }
+}
+
+function requestApproval(input: NextInput, plan: PlanJob, job: Job): NextAction | null {
+  const scope = job.block?.scope ?? null;
+  if (scope === null) return null;
+  const argv = (verb: "approve" | "deny"): string[] => [
+    verb,
+    input.runDir,
+    "--job",
+    plan.id,
+    "--scope",
+    scope,
+  ];
+  return {
+    id: `request_approval:${plan.id}:${scope.slice(0, 12)}`,
+    action: "request_approval",
+    jobId: plan.id,
+    reason: `Ask the user, who alone may decide: ${job.block?.detail ?? plan.id}`,
+    ...command(input, argv("approve")),
+    choices: [
+      { label: "approve exactly this", ...command(input, argv("approve")) },
+      { label: "deny", ...command(input, argv("deny")) },
+    ],
+  };
+}
+
+function onboard(input: NextInput, plan: PlanJob, job: Job): NextAction {
+  const runtime =
+    job.runtime ?? plan.route.chain[0]?.runtime ?? plan.route.rejected[0]?.runtime ?? "<runtime>";
+  return {
+    id: `onboard_runtime:${plan.id}:${runtime}`,
+    action: "onboard_runtime",
+    jobId: plan.id,
+    reason: `\`${plan.id}\` needs the runtime \`${runtime}\`: ${job.block?.detail ?? "it is not available here"} Set it up, then run the command.`,
+    ...command(input, ["resume", input.runDir, "--retry", plan.id]),
+  };
+}
+
+function resolveConflict(input: NextInput, plan: PlanJob, job: Job): NextAction {
+  return {
+    id: `resolve_conflict:${plan.id}`,
+    action: "resolve_conflict",
+    jobId: plan.id,
+    reason: `Commit a merge that contains every dependency's work, then start \`${plan.id}\` from it: ${job.block?.detail ?? "the dependencies conflict"}`,
+    ...command(input, ["resume", input.runDir, "--retry", plan.id, "--base", "<commit>"]),
+  };
+}
