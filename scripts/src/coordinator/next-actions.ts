@@ -6,7 +6,6 @@ import { JOB_FILES, RUN_FILES } from "../core/layout.ts";
 import { POLICY } from "../core/policy.ts";
 import {
   type Attempt,
-  type Graph,
   type Job,
   type PlanJob,
   REOPENABLE_BLOCKS,
@@ -143,13 +142,7 @@ function recordNative(input: NextInput, target: NativeTarget): NextAction {
     reason: `When the subagent of \`${plan.id}\` ends: save its final message to resultFile and run the command.`,
     ...command(input, finish),
     deadline: isoAfter(attempt.startedAt ?? attempt.createdAt, plan.timeoutMs + POLICY.NATIVE_GRACE.value),
-    choices: [
-      { label: "it answered", ...command(input, finish) },
-      {
-        label: `it failed (class: one of ${Object.keys(FAILURE_RULES).join(", ")})`,
-        ...command(input, fail),
-      },
-    ],
+    choices: [{ label: "it failed; classes: `native fail --help`", ...command(input, fail) }],
   };
 }
 
