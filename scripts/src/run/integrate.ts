@@ -1,6 +1,6 @@
 /** Bringing accepted branches into the user's checkout: a trial first, one job at a time, nothing half-applied, undoable. */
 import type { Result } from "../core/result.ts";
-import type { DependencyCommit, WorktreeFault } from "./worktree.ts";
+import type { DependencyCommit, WorktreeFault } from "./worktree-fault.ts";
 
 export type IntegrateFault =
   | WorktreeFault

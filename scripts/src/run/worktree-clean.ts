@@ -1,5 +1,5 @@
 /** `clean`: removes a run's worktrees where nothing would be lost, and says what it kept and why. */
-import type { WorktreeFault } from "./worktree.ts";
+import type { WorktreeFault } from "./worktree-fault.ts";
 
 export interface CleanTarget {
   readonly jobId: string;

@@ -1,0 +1,72 @@
+/**
+ * How git has a worktree registered, read from the common git directory. The `.git` file inside a worktree is never
+ * believed once a job has run there: a job could have pointed it at a repository of its own, whose configuration names
+ * programs. The registration lies outside the worktree.
+ */
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+export interface WorktreeAdmin {
+  /** The worktree's own git directory, `<commonDir>/worktrees/<name>`. */
+  readonly gitDir: string;
+  /** A person locked it with `git worktree lock`; the reason they gave. */
+  readonly locked: string | null;
+}
+
+/** The registration of the worktree at `path`, whether or not the folder still exists; null when there is none. */
+export function findAdmin(commonDir: string, path: string): WorktreeAdmin | null {
+  const parent = join(commonDir, "worktrees");
+  const wanted = canonical(path);
+  for (const name of names(parent)) {
+    const gitDir = join(parent, name);
+    const target = read(join(gitDir, "gitdir"))?.trim();
+    if (target === undefined || target === "" || canonical(dirname(target)) !== wanted) continue;
+    return { gitDir, locked: read(join(gitDir, "locked"))?.trim() ?? null };
+  }
+  return null;
+}
+
+/** Branch that each registered worktree has checked out, by full ref name. */
+export function checkedOut(commonDir: string): ReadonlyMap<string, string> {
+  const out = new Map<string, string>();
+  const parent = join(commonDir, "worktrees");
+  for (const [gitDir, where] of [
+    [commonDir, "the main checkout"],
+    ...names(parent).map((n) => [join(parent, n), join(parent, n)]),
+  ] as const) {
+    const ref = /^ref: (.+)$/m.exec(read(join(gitDir as string, "HEAD")) ?? "")?.[1];
+    if (ref !== undefined) out.set(ref, where as string);
+  }
+  return out;
+}
+
+/** Real path as far as it exists; the last part may be gone. */
+export function canonical(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(canonical(parent), basename(path));
+  }
+}
+
+/** Index as it was right after the checkout: no job can have put bits into it that hide changes. */
+export const pristineIndex = (gitDir: string): string => join(gitDir, "orchestrate-base.index");
+
+export const hasCheckout = (gitDir: string): boolean => existsSync(pristineIndex(gitDir));
+
+function names(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,184 @@
+/** Commits what a job left in its worktree, host-side: agents need not commit, and cannot hide anything by their index. */
+import { copyFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { err, ok, type Result } from "../core/result.ts";
+import { type GitOptions, git, splitPaths } from "../host/git.ts";
+import { contains, diffStat } from "./merge.ts";
+import { embeddedFault, newGitlinks, resolveRef, startIndex } from "./snapshot.ts";
+import { findAdmin } from "./worktree-admin.ts";
+import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
+
+export interface CommittedWorktree {
+  /** The base commit itself when nothing changed. */
+  readonly commit: string;
+  /** Git object id of the committed tree. */
+  readonly tree: string;
+  /** One line, e.g. `3 files changed, 10 insertions(+), 2 deletions(-)`; empty when nothing changed. */
+  readonly diffStat: string;
+  /** Paths that differ between base and commit, relative to the worktree, sorted. */
+  readonly changed: readonly string[];
+  /** Sentences for the report: a branch that was moved away from its base, a HEAD that stood elsewhere. */
+  readonly notes: readonly string[];
+}
+
+export interface CommitWorktreeInput {
+  readonly repo: string;
+  readonly commonDir: string;
+  readonly path: string;
+  readonly branch: string;
+  readonly baseCommit: string;
+  readonly message: string;
+  /** Paths relative to the worktree that are never committed, e.g. `.orchestrate-inputs`. */
+  readonly exclude: readonly string[];
+  /** Paths that measurement found changed: one below a submodule cannot be committed and is refused. */
+  readonly changedPaths?: readonly string[];
+}
+
+/**
+ * Commits all changes that git does not ignore to the job's branch: fixed identity, no hooks, no signing, the index of the
+ * checkout as it was before the job. Commits that the agent made itself stay below it, as long as they descend from the base;
+ * the content always counts, wherever the agent's HEAD stood.
+ *
+ * Errors: `worktree-missing`, `embedded-repository`, `submodule-changed`, `git-failed`.
+ */
+export async function commitWorktree(
+  input: CommitWorktreeInput,
+): Promise<Result<CommittedWorktree, WorktreeFault>> {
+  const admin = findAdmin(input.commonDir, input.path);
+  if (admin === null)
+    return err({
+      code: "worktree-missing",
+      detail: `\`${input.path}\` is not registered as a worktree of \`${input.repo}\` any more`,
+    });
+  const indexFile = join(admin.gitDir, "orchestrate-commit.index");
+  const options: GitOptions = {
+    cwd: input.path,
+    gitDir: admin.gitDir,
+    workTree: input.path,
+    indexFile,
+    timeoutMs: 600_000,
+  };
+  try {
+    startIndex(admin.gitDir, indexFile);
+    const staged = await stage(input, options);
+    if (!staged.ok) return staged;
+    const committed = await commitTree(input, { tree: staged.value.tree, gitDir: admin.gitDir });
+    if (!committed.ok) return committed;
+    copyFileSync(indexFile, join(admin.gitDir, "index"));
+    return ok({
+      ...committed.value,
+      tree: staged.value.tree,
+      changed: staged.value.changed,
+      diffStat:
+        staged.value.changed.length === 0
+          ? ""
+          : await diffStat(input.repo, input.baseCommit, committed.value.commit),
+    });
+  } finally {
+    rmSync(indexFile, { force: true });
+  }
+}
+
+async function stage(
+  input: CommitWorktreeInput,
+  options: GitOptions,
+): Promise<Result<{ tree: string; changed: string[] }, WorktreeFault>> {
+  const exclude = input.exclude.map((path) => `:(exclude,top,literal)${path}`);
+  const added = await git(["add", "-A", "--", ".", ...exclude], options);
+  if (added.exitCode !== 0) return err(gitFault(added, `stage the changes of \`${input.branch}\``));
+  const embedded = await newGitlinks(options, input.baseCommit);
+  if (embedded.length > 0) return err(embeddedFault(embedded));
+  const inSubmodule = await changedInSubmodule(input, options);
+  if (inSubmodule !== null) return err(inSubmodule);
+  const tree = await git(["write-tree"], options);
+  if (tree.exitCode !== 0) return err(gitFault(tree, `write the tree of \`${input.branch}\``));
+  const diff = await git(
+    ["diff-tree", "-r", "-z", "--name-only", "--no-renames", input.baseCommit, tree.stdout.trim()],
+    options,
+  );
+  if (diff.exitCode !== 0) return err(gitFault(diff, "compare with the base commit"));
+  const changed = splitPaths(diff.stdoutBytes).map((path) => path.text);
+  return ok({ tree: tree.stdout.trim(), changed: changed.sort() });
+}
+
+async function changedInSubmodule(
+  input: CommitWorktreeInput,
+  options: GitOptions,
+): Promise<WorktreeFault | null> {
+  if (input.changedPaths === undefined || input.changedPaths.length === 0) return null;
+  const answer = await git(
+    ["ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", input.baseCommit],
+    options,
+  );
+  const links = splitPaths(answer.stdoutBytes)
+    .filter((entry) => entry.text.startsWith("commit "))
+    .map((entry) => entry.text.slice("commit ".length));
+  const lost = input.changedPaths.filter((path) => links.some((link) => path.startsWith(`${link}/`)));
+  return lost.length === 0
+    ? null
+    : {
+        code: "submodule-changed",
+        detail: `${lost
+          .slice(0, 5)
+          .map((path) => `\`${path}\``)
+          .join(", ")} lies in a submodule: a change there cannot travel on the job's branch`,
+      };
+}
+
+async function commitTree(
+  input: CommitWorktreeInput,
+  o: { readonly tree: string; readonly gitDir: string },
+): Promise<Result<{ commit: string; notes: string[] }, WorktreeFault>> {
+  const ref = `refs/heads/${input.branch}`;
+  const [tip, head] = await Promise.all([
+    resolveRef(input.repo, ref),
+    resolveRef(input.repo, "HEAD", o.gitDir),
+  ]);
+  const { parent, notes } = await chooseParent(input, tip, head);
+  const parentTree = await git(["rev-parse", "--verify", "-q", `${parent}^{tree}`], { cwd: input.repo });
+  let commit = parent;
+  if (parentTree.stdout.trim() !== o.tree) {
+    const made = await git(["commit-tree", o.tree, "-p", parent, "-F", "-"], {
+      cwd: input.repo,
+      stdin: `${input.message}\n`,
+    });
+    if (made.exitCode !== 0) return err(gitFault(made, `commit the work of \`${input.branch}\``));
+    commit = made.stdout.trim();
+  }
+  const set = await git(["update-ref", ref, commit, tip ?? "0".repeat(commit.length)], { cwd: input.repo });
+  if (set.exitCode !== 0) return err(gitFault(set, `move the branch \`${input.branch}\``));
+  const attached = await git(["symbolic-ref", "HEAD", ref], { cwd: input.repo, gitDir: o.gitDir });
+  return attached.exitCode === 0
+    ? ok({ commit, notes })
+    : err(gitFault(attached, `put HEAD back on \`${input.branch}\``));
+}
+
+/** The newest commit of the agent's own that still stands on the base. */
+async function chooseParent(
+  input: CommitWorktreeInput,
+  tip: string | null,
+  head: string | null,
+): Promise<{ parent: string; notes: string[] }> {
+  const { repo, baseCommit } = input;
+  const onBase = async (commit: string | null): Promise<boolean> =>
+    commit !== null && (commit === baseCommit || (await contains(repo, commit, baseCommit)));
+  const tipGood = await onBase(tip);
+  if (head === tip && tip !== null && tipGood) return { parent: tip, notes: [] };
+  const headGood = await onBase(head);
+  if (head !== null && headGood && (tip === null || !tipGood || (await contains(repo, head, tip))))
+    return {
+      parent: head,
+      notes: [`the job left \`${input.branch}\`; its commits were put back on the branch`],
+    };
+  if (tip !== null && tipGood)
+    return {
+      parent: tip,
+      notes: [`the job's HEAD stood elsewhere; its files were committed to \`${input.branch}\``],
+    };
+  return {
+    parent: baseCommit,
+    notes: [
+      `the job moved \`${input.branch}\` away from its base; its files were committed on the base again`,
+    ],
+  };
+}
