@@ -1,9 +1,10 @@
 /** Why a run's state cannot be read or written: closed codes, each with what to run next. */
+import { errorCode } from "../host/files.ts";
 
 export type StateFaultCode =
   /** No state.json in that folder. */
   | "no-run"
-  /** createRun found a state.json. */
+  /** `createRun` found a state.json. */
   | "run-exists"
   /** state.json or journal.jsonl is a folder, a link, a device. */
   | "not-a-file"
@@ -24,8 +25,8 @@ export interface StateFault {
   readonly code: StateFaultCode;
   /** What is wrong and what was expected, in one sentence. */
   readonly message: string;
-  /** What to run next, or null when nothing helps. */
-  readonly hint: string | null;
+  /** What to run next. */
+  readonly hint: string;
   readonly path: string;
   /** Name such as ENOSPC; null when the system reported none. */
   readonly errno: string | null;
@@ -40,3 +41,43 @@ export class StateFaultError extends Error {
     this.fault = fault;
   }
 }
+
+/** `path` is used when the system's error names none. */
+export function ioFault(doing: "read" | "write", error: unknown, path: string): StateFault {
+  const errno = errorCode(error);
+  const at = error instanceof Error && "path" in error && typeof error.path === "string" ? error.path : path;
+  if (errno === "ENOTREG" || errno === "EISDIR" || errno === "ELOOP")
+    return {
+      code: "not-a-file",
+      message: `\`${at}\` is not a regular file; a folder, a link or a device is never read or written in its place.`,
+      hint: "Move it away and put the file back, or name another run directory.",
+      path: at,
+      errno,
+    };
+  const reason = errno ?? (error instanceof Error ? error.message : String(error));
+  return {
+    code: "io",
+    message: `Cannot ${doing} \`${at}\`: ${reason}.`,
+    hint: REMEDY[errno ?? ""] ?? "Check the disk and the folder, then `resume` the run.",
+    path: at,
+    errno,
+  };
+}
+
+const REMEDY: Readonly<Record<string, string>> = {
+  ENOSPC: "Free some space, then `resume` the run.",
+  EDQUOT: "Free some of your quota, then `resume` the run.",
+  EACCES: "Make the run directory readable and writable for you, then `resume` the run.",
+  EPERM: "Make the run directory readable and writable for you, then `resume` the run.",
+  EROFS: "Mount the file system writable, or copy the run directory to one that is, then `resume` the run.",
+  EMFILE: "Raise the limit of open files (`ulimit -n`), then `resume` the run.",
+  ENOENT: "The run directory was moved or removed while the run went on; put it back, then `resume` the run.",
+};
+
+export const fencedFault = (runDir: string): StateFault => ({
+  code: "fenced",
+  message: `This coordinator no longer holds the lock of \`${runDir}\`, so it wrote nothing and stops.`,
+  hint: "See who coordinates now by `status`; that process goes on.",
+  path: runDir,
+  errno: null,
+});

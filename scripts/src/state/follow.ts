@@ -1,16 +1,85 @@
-/** Watching a run from another process without reading it all again. */
+/** Watching a run from another process: what was appended is read once, a replaced snapshot is read anew. */
+import { join } from "node:path";
+import { RUN_FILES } from "../core/layout.ts";
+import { type Disk, systemDisk } from "../host/disk.ts";
+import { waitInDir } from "../host/watch.ts";
+import { StateFaultError } from "./fault.ts";
+import { indexJournal } from "./journal.ts";
 import type { State } from "./records.ts";
+import { replay } from "./recover.ts";
+import { load } from "./store.ts";
 
 export interface Follower {
+  /** Changes in place at `poll` as long as state.json is not replaced: ask again after each. */
   state(): State;
-  /** Reads what was appended since; true when the state changed. */
+  /** Reads what is new; true when the state changed. Throws `StateFaultError`. */
   poll(): boolean;
-  /** Resolves true at the next change, false after `timeoutMs`. */
+  /** Resolves true at the next change, false after `timeoutMs`. Rejects with `StateFaultError`. */
   changed(timeoutMs: number): Promise<boolean>;
   close(): void;
 }
 
+/** File systems that report no changes are asked this often. */
+const POLL_MS = 250;
+
 /** Throws `StateFaultError` when the run cannot be read. */
-export function followRun(_runDir: string): Follower {
-  throw new Error("not built yet");
+export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
+  const statePath = join(runDir, RUN_FILES.state);
+  const journalPath = join(runDir, RUN_FILES.journal);
+  let state: State;
+  let stateId: string | undefined;
+  /** Where the next whole line starts. */
+  let offset = 0;
+  let journalId: string | undefined;
+
+  const reload = (): void => {
+    // Taken before the read: a replacement in between is seen at the next poll.
+    stateId = disk.stamp(statePath)?.id;
+    const found = load(runDir, disk);
+    if (!found.ok) throw new StateFaultError(found.error);
+    state = found.value.state;
+    offset = found.value.journalNext;
+    journalId = undefined;
+  };
+
+  /** False when what was appended does not simply go on: then everything is read again. */
+  const readOn = (): boolean => {
+    const journal = disk.stamp(journalPath);
+    if (journal === null || journal.size < offset) return false;
+    if (journal.id === journalId) return true;
+    journalId = journal.id;
+    const bytes = disk.readFrom(journalPath, offset);
+    const index = indexJournal(bytes);
+    const lines = index.lines.filter((line) => line.start < index.next);
+    let seq = state.seq;
+    let epoch = state.epoch;
+    for (const line of lines) {
+      seq += 1;
+      if (line.seq !== seq || line.epoch < epoch) return false;
+      epoch = line.epoch;
+    }
+    if (!replay(state, bytes, lines, runDir).ok) return false;
+    offset += index.next;
+    return true;
+  };
+
+  const poll = (): boolean => {
+    const before = state.seq;
+    if (disk.stamp(statePath)?.id !== stateId || !readOn()) reload();
+    return state.seq !== before;
+  };
+
+  reload();
+  let closed = false;
+  return {
+    state: () => state,
+    poll,
+    async changed(timeoutMs) {
+      const look = (): boolean | null => (closed ? false : poll() ? true : null);
+      return (await waitInDir({ dir: runDir, look, timeoutMs, everyMs: POLL_MS })) ?? false;
+    },
+    close() {
+      closed = true;
+    },
+  };
 }

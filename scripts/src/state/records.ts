@@ -32,8 +32,8 @@ export type JobPatch = Partial<
     | "detail"
   >
 >;
-/** The ordinal is the join key and never changes. */
-export type AttemptPatch = Partial<Omit<Attempt, "attempt">>;
+/** The ordinal is the join key: a patch that changes it is illegal. */
+export type AttemptPatch = Partial<Attempt>;
 
 /**
  * One change of a run. A job's status, outcome, reason and counts are computed from these, never written.
@@ -51,6 +51,7 @@ export type JournalRecord =
       readonly patch: AttemptPatch;
     }
   | { readonly type: "job"; readonly jobId: string; readonly patch: JobPatch }
+  /** Inserted, or replaced when the `id` is known. */
   | { readonly type: "approval"; readonly approval: Approval }
   /** Inserted, or replaced when the `arbiterId` is known. */
   | { readonly type: "arbiter"; readonly arbiter: Arbiter };

@@ -1,0 +1,73 @@
+/** The text of state.json: one line of run-level members, one line a job, a checksum at the end. */
+import { crc32 } from "node:zlib";
+import { err, ok, type Result } from "../core/result.ts";
+import { migrate, type Refusal } from "./migrate.ts";
+import type { Job, State } from "./records.ts";
+
+/** What stands between the content and its checksum. */
+const SEAL = ',\n"crc":"';
+const SEAL_BYTES = Buffer.from(SEAL);
+
+export const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
+
+/** Everything before the jobs. */
+export function headText(state: State): string {
+  const { jobs: _jobs, crc: _crc, ...head } = state;
+  return `${JSON.stringify(head).slice(0, -1)},"jobs":{`;
+}
+
+export const jobText = (id: string, job: Job): string => `${JSON.stringify(id)}:${JSON.stringify(job)}`;
+
+export const JOBS_END = "\n}";
+
+export const sealText = (crc: number): string => `${SEAL}${hex(crc)}"}\n`;
+
+/** The whole text at once, for small states. `text` may be a cache of `jobText`. */
+export function stateText(state: State, text: (id: string, job: Job) => string = jobText): string {
+  const jobs: string[] = [];
+  for (const id of Object.keys(state.jobs)) jobs.push(`\n${text(id, state.jobs[id] as Job)}`);
+  const body = headText(state) + jobs.join(",") + JOBS_END;
+  return body + sealText(crc32(body));
+}
+
+export interface StateDocument {
+  readonly state: State;
+  /** What a writer will put right, in words for the report. */
+  readonly repairs: string[];
+}
+
+export type StateFileProblem =
+  | Refusal
+  | { readonly code: "state-damaged"; readonly what: string; readonly parses: boolean };
+
+/** Reads bytes of any origin: whole and sealed, or edited by hand without a seal; anything else is a named problem. */
+export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFileProblem> {
+  const sealed = checkSeal(bytes);
+  // Editors and transfers rewrite line ends; JSON text never holds a raw CR, so taking them out loses nothing.
+  const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : bytes.toString("utf8");
+  const lineEnds = sealed === "broken" && checkSeal(Buffer.from(text)) === "whole";
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    const where = error instanceof Error ? error.message : String(error);
+    return err({ code: "state-damaged", what: `it is not JSON: ${where}`, parses: false });
+  }
+  const result = migrate(document);
+  if (!result.ok) return result;
+  const state = result.value;
+  const { crc } = state;
+  delete state.crc;
+  if (sealed === "whole") return ok({ state, repairs: [] });
+  if (lineEnds) return ok({ state, repairs: ["state.json had its line ends changed; they are put back"] });
+  if (crc !== undefined)
+    return err({ code: "state-damaged", what: "its content does not match its checksum", parses: true });
+  return ok({ state, repairs: ["state.json carried no checksum and was taken as edited by hand"] });
+}
+
+function checkSeal(bytes: Buffer): "whole" | "broken" {
+  const at = bytes.lastIndexOf(SEAL_BYTES);
+  if (at === -1 || bytes.length - at > SEAL_BYTES.length + 16) return "broken";
+  const crc = bytes.toString("latin1", at + SEAL_BYTES.length, at + SEAL_BYTES.length + 8);
+  return crc === hex(crc32(bytes.subarray(0, at))) ? "whole" : "broken";
+}
