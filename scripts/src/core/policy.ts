@@ -228,6 +228,12 @@ export const SUPERVISION = {
   drainMs: 200,
   drainMaxMs: 2_000,
   lineMaxBytes: 65_536,
+  /** A line longer than this is captured but not delivered as an event. */
+  eventLineMaxBytes: 1_048_576,
+  /** Grace for what a job left behind when it ended by itself. */
+  leftoverGraceMs: 2_000,
+  /** How long killed processes may take to go before they count as survivors. */
+  killWaitMs: 5_000,
   suspendJumpMs: 5_000,
   probeTimeoutMs: 30_000,
   dependencyInlineBytes: 32_768,

@@ -171,7 +171,7 @@ export interface Job {
   resumes: number;
   userRetries: number;
   /**
-   * attempts before this ordinal belong to an earlier round
+   * attempts up to this ordinal belong to an earlier round
    */
   reopenedAt: number;
   /**

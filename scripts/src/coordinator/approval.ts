@@ -1,0 +1,106 @@
+/** What must hold right before a dispatch: a route that can carry the job, and the user's approval of exactly this scope. */
+import canonicalize from "canonicalize";
+import type { PlanJob } from "../core/runtime.ts";
+import { RISK_TIERS } from "../core/tiers.ts";
+import { isoTime } from "../host/clock.ts";
+import { sha256 } from "../host/files.ts";
+import { writeBrief } from "../run/brief.ts";
+import type { JournalRecord } from "../state/records.ts";
+import { jobState, type Session } from "./session.ts";
+
+/** Null: dispatch. Otherwise the records that block the job, with the reason. */
+export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
+  const external = job.riskTier === RISK_TIERS[3];
+  if (!external && job.approval !== "require") return null;
+  const scope = approvalScope(s, job);
+  const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
+  if (decided?.decision === "approved") return null;
+  if (decided?.decision === "denied")
+    return block(job.id, { code: "denied", detail: `The user denied this scope (${decided.at}).` });
+  if (external && s.graph.flags.yes) {
+    await s.commit([
+      {
+        type: "approval",
+        approval: {
+          id: `flag-${job.id}-${scope.slice(0, 12)}`,
+          scope,
+          jobId: job.id,
+          words: approvalWords(job),
+          actor: s.graph.harness.name,
+          via: "flag",
+          at: isoTime(s.clock.now()),
+          note: null,
+          decision: "approved",
+          attested: true,
+        },
+      },
+    ]);
+    return null;
+  }
+  return [
+    {
+      type: "job",
+      jobId: job.id,
+      patch: { block: { code: "needs-approval", detail: approvalWords(job), scope } },
+    },
+  ];
+}
+
+const block = (jobId: string, value: { code: string; detail: string }): JournalRecord[] => [
+  { type: "job", jobId, patch: { block: value } },
+];
+
+/** SHA-256 of everything that the approval covers; any change of it asks again. */
+export function approvalScope(s: Session, job: PlanJob): string {
+  const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
+  const brief = writeBrief({
+    job,
+    cwd: job.cwd,
+    worktree: null,
+    dependencies: [],
+    instructionFiles: [],
+    outcome: s.graph.outcome,
+    constraints: s.graph.constraints,
+    acceptance: s.graph.acceptance,
+    nonce: "scope",
+  });
+  const covered = {
+    runId: s.runId,
+    jobId: job.id,
+    effect: job.effect,
+    cwd: job.cwd,
+    baseCommit: s.graph.repo?.baseCommit ?? null,
+    ownedPaths: job.ownedPaths,
+    outputs: job.outputs,
+    tools: job.tools,
+    envAllow: job.invocation?.envAllow ?? [],
+    invocation: job.invocation,
+    preview: job.preview,
+    rollback: job.rollback,
+    verification: job.verification,
+    briefSha256: sha256(brief.text),
+    dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
+    runtime: candidate?.runtime ?? null,
+    model: candidate?.model ?? null,
+  };
+  return sha256(canonicalize(covered) ?? "");
+}
+
+/** The scope in words, for the person who decides. */
+export function approvalWords(job: PlanJob): string {
+  const candidate = job.route.chain[0];
+  const command = job.invocation === null ? null : [job.invocation.command, ...job.invocation.args].join(" ");
+  return [
+    `\`${job.id}\` (${job.effect}, ${job.riskTier}) in \`${job.cwd}\` by \`${candidate?.runtime ?? "?"}\`${candidate?.model ? ` with model \`${candidate.model}\`` : ""}`,
+    command === null ? null : `runs \`${command}\``,
+    job.ownedPaths.length > 0 ? `may write ${job.ownedPaths.map((p) => `\`${p}\``).join(", ")}` : null,
+    job.preview === null ? null : `preview: ${planText(job.preview)}`,
+    job.rollback === null ? null : `rollback: ${planText(job.rollback)}`,
+  ]
+    .filter((part) => part !== null)
+    .join("; ");
+}
+
+function planText(text: NonNullable<PlanJob["preview"]>): string {
+  return text.kind === "text" ? text.text : `\`${[text.command.command, ...text.command.args].join(" ")}\``;
+}

@@ -1,0 +1,145 @@
+/** A client that watches a run until it is settled or something is due. The run does not depend on it. */
+import type { Graph, State } from "../core/runtime.ts";
+import type { Clock } from "../host/clock.ts";
+import type { ProcessIdentity } from "../host/identity.ts";
+import { followRun } from "../state/follow.ts";
+import { lockOwner } from "../state/lock.ts";
+import { isActionDue, nextActions } from "./next-actions.ts";
+import { isCoordinated } from "./view.ts";
+
+export type AttachEnd =
+  | "due"
+  | "settled"
+  | "changed"
+  | "timeout"
+  | "coordinator-gone"
+  | "interrupted"
+  | "detached";
+
+export interface AttachInput {
+  readonly runDir: string;
+  readonly graph: Graph;
+  readonly script: string;
+  readonly clock: Clock;
+  /** `due` also ends when the run is settled; `changed` at the next change of any job. */
+  readonly until: "due" | "settled" | "changed";
+  readonly timeoutMs: number | null;
+  /** The coordinator that we started, when we did: its end is known at once. */
+  readonly coordinator: { readonly pid: number; readonly exited: Promise<unknown> } | null;
+  readonly onState?: (state: State) => void;
+}
+
+const POLL_MS = 250;
+/** Work that can start together is offered together: what is due is read only once the state has been still for a moment. */
+const STILL_MS = 120;
+const STILL_MAX_MS = 1_000;
+
+export async function attach(o: AttachInput): Promise<AttachEnd> {
+  const follower = followRun(o.runDir);
+  const client = signalsOf(o);
+  let gone = false;
+  void o.coordinator?.exited.then(() => {
+    gone = true;
+    client.ring();
+  });
+  const deadline = o.timeoutMs === null ? null : o.clock.mono() + o.timeoutMs;
+  const first = follower.state().seq;
+  let dueSince: number | null = null;
+  let lastChange = o.clock.mono();
+  try {
+    for (;;) {
+      const alive = o.coordinator === null ? isCoordinated(o.runDir) : !gone;
+      if (follower.poll()) lastChange = o.clock.mono();
+      const state = follower.state();
+      o.onState?.(state);
+      if (client.detached) return "detached";
+      if (!alive) return ended(state, client.interrupted);
+      if (o.until === "changed" && state.seq !== first) return "changed";
+      if (o.until === "due" && state.status === "running" && isDue(o, state)) {
+        const now = o.clock.mono();
+        dueSince ??= now;
+        if (now - lastChange >= STILL_MS || now - dueSince >= STILL_MAX_MS) return "due";
+      } else dueSince = null;
+      const left = deadline === null ? Number.POSITIVE_INFINITY : deadline - o.clock.mono();
+      if (left <= 0) return "timeout";
+      await Promise.race([
+        follower.changed(Math.min(left, dueSince === null ? POLL_MS : STILL_MS)),
+        client.rung(),
+      ]);
+    }
+  } finally {
+    client.close();
+    follower.close();
+  }
+}
+
+function ended(state: State, interrupted: boolean): AttachEnd {
+  if (interrupted || state.status === "interrupted") return "interrupted";
+  if (state.status === "waiting") return "due";
+  return state.status === "accepted" || state.status === "ended" || state.status === "cancelled"
+    ? "settled"
+    : "coordinator-gone";
+}
+
+const isDue = (o: AttachInput, state: State): boolean =>
+  isActionDue(
+    nextActions({ graph: o.graph, state, runDir: o.runDir, script: o.script, coordinatorAlive: true })
+      .actions,
+  );
+
+interface ClientSignals {
+  readonly detached: boolean;
+  readonly interrupted: boolean;
+  ring(): void;
+  rung(): Promise<void>;
+  close(): void;
+}
+
+/** SIGINT is passed on (once: end and save, twice: kill); SIGTERM and SIGHUP end only the client. */
+function signalsOf(o: AttachInput): ClientSignals {
+  let detached = false;
+  let interrupted = false;
+  let wake: () => void = () => {};
+  let bell = new Promise<void>((resolve) => (wake = resolve));
+  const ring = (): void => {
+    wake();
+    bell = new Promise<void>((resolve) => (wake = resolve));
+  };
+  const onInterrupt = (): void => {
+    interrupted = true;
+    passOn(o.coordinator?.pid ?? null, lockOwner(o.runDir));
+    ring();
+  };
+  const onDetach = (): void => {
+    detached = true;
+    ring();
+  };
+  process.on("SIGINT", onInterrupt);
+  process.on("SIGTERM", onDetach);
+  process.on("SIGHUP", onDetach);
+  return {
+    get detached() {
+      return detached;
+    },
+    get interrupted() {
+      return interrupted;
+    },
+    ring,
+    rung: () => bell,
+    close() {
+      process.off("SIGINT", onInterrupt);
+      process.off("SIGTERM", onDetach);
+      process.off("SIGHUP", onDetach);
+    },
+  };
+}
+
+function passOn(started: number | null, owner: ProcessIdentity | null): void {
+  const pid = started ?? owner?.pid ?? null;
+  if (pid === null) return;
+  try {
+    process.kill(pid, "SIGINT");
+  } catch {
+    // It ended meanwhile: the loop sees that.
+  }
+}

@@ -1,0 +1,322 @@
+/** One attempt of a CLI runtime, from intent to verdict-ready record. Every effect is preceded by the record that announces it. */
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Attempt, Candidate, PlanJob } from "../core/runtime.ts";
+import { isoTime } from "../host/clock.ts";
+import { ensureDir, PRIVATE_FILE } from "../host/files.ts";
+import type { ProcessIdentity } from "../host/identity.ts";
+import type { Fingerprint } from "../run/changes.ts";
+import { type SuperviseResult, superviseProcess } from "../run/supervise.ts";
+import type { Adapter, ExitFacts, ObservedState, Settlement, StartPlan } from "../runtimes/adapter.ts";
+import { blankAttempt } from "./blank.ts";
+import { type Briefing, deliversBrief, makeBriefing } from "./briefing.ts";
+import { archiveCapture } from "./capture-files.ts";
+import { childEnvFor } from "./child-env-for.ts";
+import { renderCommand } from "./command-text.ts";
+import { eventWriter } from "./event-writer.ts";
+import { endWithBlock, endWithFailure } from "./failure.ts";
+import { judgeAttempt } from "./judge.ts";
+import type { LiveAttempt } from "./scheduler.ts";
+import { attemptMarker, jobDir, jobFile, jobState, type Session, supervisorScratch } from "./session.ts";
+import { baseCommitOf, makeWorkplace, type Workplace } from "./workplace.ts";
+import { setUpWorktree } from "./worktree-setup.ts";
+
+export async function runAttempt(
+  s: Session,
+  job: PlanJob,
+  onLive: (handle: LiveAttempt) => void,
+): Promise<void> {
+  const state = jobState(s, job.id);
+  const ordinal = state.attemptRecords.length + 1;
+  const candidate = job.route.chain[state.candidateIndex] as Candidate;
+  const adapter = s.adapters.get(candidate.runtime);
+  const record = s.records.get(candidate.runtime);
+  const cancelled = cancelSlot();
+  onLive({ jobId: job.id, cancel: cancelled.set });
+
+  archiveCapture(s.runDir, job.id, ordinal - 1);
+  await s.commit([
+    { type: "attempt-open", jobId: job.id, attempt: openedAttempt(s, job, candidate, ordinal) },
+    { type: "job", jobId: job.id, patch: { pendingAttempt: null, notBefore: null, detail: null } },
+  ]);
+  if (adapter === undefined || record === undefined)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "RUNTIME_CRASH",
+      detail: `The runtime \`${candidate.runtime}\` is not in this run's inventory any more.`,
+    });
+
+  const prepared = await prepare(s, { job, ordinal, agent: adapter.agent });
+  if (!prepared.ok) return endWithBlock(s, job, ordinal, prepared.block);
+  const { place, briefing, before } = prepared;
+  const planned = adapter.start({
+    job,
+    attempt: ordinal,
+    candidate,
+    record,
+    cwd: place.cwd,
+    prompt: briefing.text,
+    promptFile: jobFile(s.runDir, job.id, "prompt"),
+    scratch: supervisorScratch(s, job.id, ordinal),
+    self: s.self,
+    worktree: place.worktree !== null,
+    resumeSession: null,
+  });
+  if (!planned.ok)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "BAD_FLAG",
+      detail: `${planned.error.code}: ${planned.error.detail}`,
+    });
+
+  const execution = await execute(s, {
+    job,
+    ordinal,
+    adapter,
+    place,
+    plan: planned.value,
+    binary: record.binary,
+    cancelled,
+  });
+  rmSync(supervisorScratch(s, job.id, ordinal), { recursive: true, force: true });
+  const peers = s.observation.leave(job);
+  if (s.store.failed !== null) return;
+  const { result, observed, settlement, exit } = execution;
+  if (result.endedBy === "cancel") return endCancelled(s, job, ordinal, result);
+  await judgeAttempt(s, {
+    job,
+    ordinal,
+    adapter,
+    place,
+    briefing,
+    before,
+    observed,
+    settlement,
+    peers,
+    exit,
+    patch: exitPatch(s, result),
+    treeGone: result.treeGone,
+    stdoutTruncated: result.stdout.truncated,
+  });
+}
+
+/** A user's cancel ends the job; an interruption of the whole run leaves it to be resumed. */
+async function endCancelled(
+  s: Session,
+  job: PlanJob,
+  ordinal: number,
+  result: SuperviseResult,
+): Promise<void> {
+  const patch = exitPatch(s, result);
+  if (s.cancelledJobs.has(job.id))
+    return endWithBlock(
+      s,
+      job,
+      ordinal,
+      {
+        code: "cancelled",
+        detail: result.treeGone
+          ? "Cancelled; every process of it is gone."
+          : "Cancelled, but a process of it may still be alive.",
+      },
+      patch,
+    );
+  await s.commit([
+    {
+      type: "attempt",
+      jobId: job.id,
+      attempt: ordinal,
+      patch: {
+        ...patch,
+        status: "interrupted",
+        phase: null,
+        reason: "interrupted",
+        settlement: result.treeGone ? "settled" : "unsettled",
+      },
+    },
+  ]);
+}
+
+/** Everything before the process: the place, the inputs, the brief, and what the place looked like before. */
+async function prepare(
+  s: Session,
+  o: { job: PlanJob; ordinal: number; agent: boolean },
+): Promise<
+  | { ok: true; place: Workplace; briefing: Briefing; before: Fingerprint }
+  | { ok: false; block: { code: string; detail: string } }
+> {
+  const { job, ordinal } = o;
+  const place = await makeWorkplace(s, job, ordinal);
+  if (!place.ok) return { ok: false, block: place.error };
+  if (place.value.worktree !== null) {
+    await s.commit([
+      {
+        type: "job",
+        jobId: job.id,
+        patch: {
+          worktree: place.value.worktree.path,
+          branch: place.value.worktree.branch,
+          baseCommit: place.value.baseCommit,
+        },
+      },
+      { type: "attempt", jobId: job.id, attempt: ordinal, patch: { baseCommit: place.value.baseCommit } },
+      ...place.value.notes.map((note) => ({ type: "run" as const, patch: {}, note: `${job.id}: ${note}` })),
+    ]);
+    const setUp = await setUpWorktree(s, job, ordinal, place.value);
+    if (setUp !== null) return { ok: false, block: setUp };
+  }
+  const briefing = await makeBriefing(s, job, place.value);
+  if (!briefing.ok) return { ok: false, block: briefing.error };
+  ensureDir(jobDir(s.runDir, job.id));
+  if (deliversBrief(job, o.agent))
+    writeFileSync(jobFile(s.runDir, job.id, "prompt"), briefing.value.text, { mode: PRIVATE_FILE });
+  s.observation.enter(job, place.value.root);
+  const before = await s.observation.measure(place.value);
+  if (before.kind === "too-large" && job.writer)
+    return {
+      ok: false,
+      block: {
+        code: "no-diff-evidence",
+        detail: `\`${place.value.root}\` has no git and is too large to measure, so a writer's changes could not be checked. Run it in a git repository.`,
+      },
+    };
+  return { ok: true, place: place.value, briefing: briefing.value, before };
+}
+
+interface Execution {
+  readonly result: SuperviseResult;
+  readonly observed: ObservedState;
+  readonly settlement: Settlement;
+  readonly exit: ExitFacts;
+}
+
+async function execute(
+  s: Session,
+  o: {
+    job: PlanJob;
+    ordinal: number;
+    adapter: Adapter;
+    place: Workplace;
+    plan: StartPlan;
+    binary: string | null;
+    cancelled: CancelSlot;
+  },
+): Promise<Execution> {
+  const { job, ordinal, adapter, place, plan } = o;
+  const marker = attemptMarker(s.runDir, job.id, ordinal);
+  const scratch = supervisorScratch(s, job.id, ordinal);
+  for (const file of plan.files) {
+    const path = resolve(scratch, file.path);
+    ensureDir(dirname(path));
+    writeFileSync(path, file.content, { mode: PRIVATE_FILE });
+  }
+  ensureDir(jobDir(s.runDir, job.id));
+  writeFileSync(
+    jobFile(s.runDir, job.id, "command"),
+    renderCommand(s, { argv: plan.argv, cwd: place.cwd, stdin: plan.stdin !== null }),
+    { mode: PRIVATE_FILE },
+  );
+  let observed = adapter.initial();
+  const events = eventWriter(s, { job, attempt: ordinal, runtime: adapter.id });
+  events.lifecycle("queued", "starting");
+  const supervised = superviseProcess({
+    argv: plan.argv,
+    cwd: place.cwd,
+    env: childEnvFor(s, { adapter, job, plan, marker }),
+    stdin: plan.stdin,
+    marker,
+    timeoutMs: job.timeoutMs,
+    stallAfterMs: job.stallAfterMs,
+    stdoutPath: jobFile(s.runDir, job.id, "stdout"),
+    stderrPath: jobFile(s.runDir, job.id, "stderr"),
+    maxOutputBytes: job.maxOutputBytes,
+    secretValues: s.secretValues,
+    clock: s.clock,
+    onStart: (identity) =>
+      s.commit([{ type: "attempt", jobId: job.id, attempt: ordinal, patch: startedPatch(s, identity) }]),
+    onLine: (line) => {
+      const step = adapter.observe(observed, line);
+      observed = step.state;
+      for (const event of step.events) events.adapter(event, observed);
+    },
+  });
+  o.cancelled.connect((mode) => supervised.cancel(mode));
+  const result = await supervised.done;
+  const exit: ExitFacts = {
+    exitCode: result.exitCode,
+    signal: result.signal,
+    endedBy: result.endedBy,
+    spawnError: result.spawnError,
+    stdoutTail: result.stdout.tail,
+    stderrTail: result.stderr.tail,
+    stdoutBytes: result.stdout.bytes,
+    now: s.clock.now(),
+  };
+  const settlement = adapter.settle(observed, exit);
+  events.lifecycle("working", settlement.ok ? "settled" : "failed");
+  return { result, observed, settlement, exit };
+}
+
+function openedAttempt(s: Session, job: PlanJob, candidate: Candidate, ordinal: number): Attempt {
+  const state = jobState(s, job.id);
+  const last = state.attemptRecords.at(-1);
+  const relation = state.pendingAttempt?.relation ?? (ordinal === 1 ? "first" : "resume");
+  return blankAttempt({
+    attempt: ordinal,
+    relation,
+    runtime: candidate.runtime,
+    provider: candidate.provider,
+    modelRequested: candidate.model,
+    family: candidate.family,
+    effortLevel: candidate.effort,
+    effortRaw: candidate.effort,
+    status: "running",
+    phase: "starting",
+    createdAt: isoTime(s.clock.now()),
+    tierDerivation: [...job.tierDerivation],
+    riskTier: job.riskTier,
+    baseCommit: baseCommitOf(s, job),
+    supervisorRunId: s.supervisorRunId,
+    promotionOf: relation === "promotion" ? (last?.attempt ?? null) : null,
+    promotionTrigger: relation === "promotion" ? (last?.failureClass ?? null) : null,
+  });
+}
+
+const startedPatch = (s: Session, identity: ProcessIdentity): Partial<Attempt> => ({
+  phase: "working",
+  startedAt: isoTime(s.clock.now()),
+  pid: identity.pid,
+  processStartTime: identity.startTime,
+  bootId: identity.bootId,
+});
+
+/** Facts of the exit, the same for every way an attempt can end. */
+export function exitPatch(s: Session, result: SuperviseResult): Partial<Attempt> {
+  return {
+    endedAt: isoTime(s.clock.now()),
+    wallMs: Math.round(result.wallMs),
+    exitCode: result.exitCode,
+    signal: result.signal,
+    timedOut: result.endedBy === "timeout" || result.endedBy === "stall",
+    flags: [...result.flags],
+  };
+}
+
+interface CancelSlot {
+  readonly set: (mode: "graceful" | "hard") => void;
+  /** Connects the process once there is one; a cancel that came before is passed on at once. */
+  readonly connect: (cancel: (mode: "graceful" | "hard") => void) => void;
+}
+
+function cancelSlot(): CancelSlot {
+  let asked: "graceful" | "hard" | null = null;
+  let target: ((mode: "graceful" | "hard") => void) | null = null;
+  return {
+    set(mode) {
+      asked = mode;
+      target?.(mode);
+    },
+    connect(cancel) {
+      target = cancel;
+      if (asked !== null) cancel(asked);
+    },
+  };
+}

@@ -1,0 +1,309 @@
+/** The coordinator: the one process that holds a run's lock and advances it until nothing runs and nothing can start. */
+import { watch } from "node:fs";
+import { join } from "node:path";
+import { ulid } from "ulid";
+import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import { RUN_FILES } from "../core/layout.ts";
+import { looksSecretName } from "../core/secret-patterns.ts";
+import { openEventsLog } from "../evidence/events-log.ts";
+import { openTrace } from "../evidence/trace.ts";
+import type { Clock } from "../host/clock.ts";
+import type { Environment } from "../host/env.ts";
+import { ensureDir } from "../host/files.ts";
+import { redactText } from "../run/redact.ts";
+import type { Adapter } from "../runtimes/adapter.ts";
+import { adapterFor, SHIPPED } from "../runtimes/registry.ts";
+import { answerCommand, pendingCommands } from "../state/inbox.ts";
+import { acquireLock } from "../state/lock.ts";
+import type { JournalRecord } from "../state/records.ts";
+import { openStore, readRun, type Store } from "../state/store.ts";
+import { arbitrate, dropUnfinishedArbiters } from "./arbitration.ts";
+import { blockDependents } from "./dependents.ts";
+import { recordEnd, writeReports } from "./finish.ts";
+import { readGraph, shareGraph, supervisorDir } from "./graph-file.ts";
+import { applyCommand } from "./inbox-apply.ts";
+import { readInventory } from "./inventory-file.ts";
+import { expireNative } from "./native.ts";
+import { createObservation } from "./observation.ts";
+import { indexJobs } from "./readiness.ts";
+import { reconcile } from "./reconcile.ts";
+import { createScheduler, type Scheduler } from "./scheduler.ts";
+import { jobState, type Session } from "./session.ts";
+import { createWake, type Wake } from "./wake.ts";
+
+export interface CoordinateInput {
+  readonly runDir: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly self: readonly string[];
+  /** `resume` asks again about work whose arbiter gave no usable verdict, and looks again at what was blocked for now. */
+  readonly resume: boolean;
+  readonly log: (line: string) => void;
+}
+
+export async function coordinate(o: CoordinateInput): Promise<ExitCode> {
+  const lock = acquireLock({ runDir: o.runDir, clock: o.clock });
+  if (!lock.ok) {
+    o.log(lock.error.reason);
+    return EXIT.owned;
+  }
+  try {
+    const opened = await openStore({ runDir: o.runDir, lock: lock.value, clock: o.clock });
+    if (!opened.ok) {
+      o.log(`${opened.error.message} ${opened.error.hint ?? ""}`.trim());
+      return EXIT.environment;
+    }
+    const session = openSession(o, opened.value);
+    if (typeof session === "string") {
+      o.log(session);
+      return EXIT.environment;
+    }
+    return await advance(o, session);
+  } finally {
+    lock.value.release();
+  }
+}
+
+async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode> {
+  const wake = createWake();
+  const signals = listen(s, wake);
+  try {
+    await start(s, o);
+    const scheduler = createScheduler(s, wake);
+    signals.scheduler = scheduler;
+    const stopWatching = watchInbox(s.runDir, wake);
+    try {
+      await loop(s, { o, scheduler, wake, signals });
+    } finally {
+      stopWatching();
+    }
+    if (s.fault !== null) throw s.fault;
+    await recordEnd(s, signals.received === null ? "idle" : "interrupted");
+    await writeReports(s);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    o.log(`The coordinator stops: ${message}`);
+    signals.scheduler?.stop("hard");
+    await signals.scheduler?.drained();
+    return EXIT.environment;
+  } finally {
+    s.events.close();
+    s.trace.close();
+    signals.close();
+    await s.store.close().catch(() => undefined);
+  }
+  return signals.received === "SIGINT"
+    ? EXIT.interrupted
+    : signals.received === "SIGTERM"
+      ? EXIT.detached
+      : EXIT.done;
+}
+
+/** Records that this coordinator took over, and settles what an earlier one left. */
+async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
+  const first = s.store.state.status === "preparing";
+  const settled = s.store.state.status === "accepted" || s.store.state.status === "cancelled";
+  const records: JournalRecord[] = [
+    {
+      type: "run",
+      patch: {
+        supervisorRunId: s.supervisorRunId,
+        ...(settled ? {} : { status: "running", reason: null, endedAt: null }),
+      },
+    },
+  ];
+  for (const job of s.graph.jobs) {
+    const state = jobState(s, job.id);
+    if (first && job.route.blocked !== null)
+      records.push({ type: "job", jobId: job.id, patch: { block: job.route.blocked } });
+    else if (
+      o.resume &&
+      (state.block?.code === "quota" ||
+        state.block?.code === "no-harness" ||
+        state.block?.code === "needs-onboarding")
+    )
+      records.push({
+        type: "job",
+        jobId: job.id,
+        patch: {
+          block: null,
+          pendingAttempt:
+            state.attempts === 0
+              ? null
+              : { relation: "resume", reason: `${state.block.code} was looked at again` },
+        },
+      });
+  }
+  await s.commit(records);
+  for (const job of s.graph.jobs) {
+    const below = blockDependents(s, job.id);
+    if (below.length > 0) await s.commit(below);
+  }
+  await reconcile(s);
+  await dropUnfinishedArbiters(s);
+}
+
+async function loop(
+  s: MutableSession,
+  o: { o: CoordinateInput; scheduler: Scheduler; wake: Wake; signals: Signals },
+): Promise<void> {
+  let askAgain = o.o.resume;
+  for (;;) {
+    for (const jobId of await expireNative(s)) await o.scheduler.changed(jobId);
+    await applyInbox(s, o.scheduler);
+    if (s.fault !== null || s.store.failed !== null) {
+      o.scheduler.stop("hard");
+      await o.scheduler.drained();
+      throw s.fault ?? s.store.failed ?? new Error("the state could not be written");
+    }
+    if (o.signals.received !== null) {
+      await o.scheduler.drained();
+      return;
+    }
+    await o.scheduler.pump();
+    if (o.scheduler.idle() && pendingCommands(s.runDir).length === 0) {
+      const changed = s.nativeOpen.size > 0 ? false : await arbitrate(s, { askAgain });
+      askAgain = false;
+      if (!changed) return;
+      for (const id of s.index.byId.keys()) await o.scheduler.changed(id);
+      continue;
+    }
+    await o.wake.wait();
+  }
+}
+
+async function applyInbox(s: Session, scheduler: Scheduler): Promise<void> {
+  for (const pending of pendingCommands(s.runDir)) {
+    const answer = await applyCommand(s, scheduler, pending.command);
+    await scheduler.pump();
+    answerCommand(s.runDir, pending.id, answer);
+  }
+}
+
+function watchInbox(runDir: string, wake: Wake): () => void {
+  // inotify may be exhausted; the timer alone keeps the promise, only later.
+  const timer = setInterval(() => {
+    if (pendingCommands(runDir).length > 0) wake.ring();
+  }, 500);
+  let stop = (): void => {};
+  try {
+    const watcher = watch(join(runDir, RUN_FILES.inbox), () => wake.ring());
+    watcher.on("error", () => watcher.close());
+    stop = () => watcher.close();
+  } catch {
+    stop = () => {};
+  }
+  return () => {
+    clearInterval(timer);
+    stop();
+  };
+}
+
+interface Signals {
+  received: NodeJS.Signals | null;
+  scheduler: Scheduler | null;
+  close(): void;
+}
+
+/** Once: end the jobs, save, leave the run resumable. Twice: kill at once. */
+function listen(s: MutableSession, wake: Wake): Signals {
+  const signals: Signals = { received: null, scheduler: null, close: () => {} };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const hard = signals.received !== null;
+    signals.received ??= signal;
+    signals.scheduler?.stop(hard ? "hard" : "graceful");
+    if (hard) for (const end of s.hardStops) end();
+    wake.ring();
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  // The terminal may go away; the run does not.
+  const ignore = (): void => {};
+  process.on("SIGHUP", ignore);
+  signals.close = () => {
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
+    process.off("SIGHUP", ignore);
+  };
+  return signals;
+}
+
+interface MutableSession extends Session {
+  fault: Error | null;
+  readonly hardStops: Set<() => void>;
+}
+
+function openSession(o: CoordinateInput, store: Store): MutableSession | string {
+  const read = readGraph(o.runDir, store.state.graphSha256);
+  if (!read.ok) return `${read.error.message} ${read.error.fix}`;
+  const inventory = readInventory(o.runDir);
+  if (!inventory.ok) return inventory.error;
+  const graph = read.value.graph;
+  const supervisorRunId =
+    store.state.status === "preparing" && store.state.supervisorRunId !== null
+      ? store.state.supervisorRunId
+      : ulid(o.clock.now());
+  ensureDir(supervisorDir(o.runDir, supervisorRunId));
+  shareGraph(read.value.path, o.runDir, supervisorRunId);
+  const environment = o.env.all();
+  const secretValues = Object.entries(environment)
+    .filter(([name, value]) => looksSecretName(name) && value.length >= 8)
+    .map(([, value]) => value);
+  const redact = (text: string): string => redactText(text, secretValues);
+  const hardStops = new Set<() => void>();
+  const adapters = new Map<string, Adapter>();
+  for (const id of new Set([
+    ...SHIPPED.map((a) => a.id),
+    ...graph.declaredRuntimes.map((d) => (d as { id: string }).id),
+  ])) {
+    const adapter = adapterFor(id, graph.declaredRuntimes as never);
+    if (adapter !== null) adapters.set(id, adapter);
+  }
+  const session: MutableSession = {
+    runDir: o.runDir,
+    runId: graph.runId,
+    supervisorRunId,
+    graph,
+    index: indexJobs(graph.jobs),
+    store,
+    clock: o.clock,
+    env: o.env,
+    self: o.self,
+    inventory: inventory.value,
+    records: new Map(inventory.value.records.map((record) => [record.id, record])),
+    adapters,
+    events: openEventsLog({
+      file: join(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
+      runId: graph.runId,
+      now: o.clock.now,
+      redact,
+    }),
+    trace: openTrace({ file: join(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
+    secretValues,
+    cancelledJobs: new Set(),
+    observation: createObservation({
+      runDir: o.runDir,
+      cwds: graph.jobs.map((job) => job.cwd),
+      mono: o.clock.mono,
+    }),
+    redact,
+    nativeOpen: new Set(),
+    fault: null,
+    hardStops,
+    onHardStop(end) {
+      hardStops.add(end);
+      return () => hardStops.delete(end);
+    },
+    commit: (records) => store.commit(records),
+    fail(error) {
+      session.fault ??= error;
+    },
+  };
+  return session;
+}
+
+/** Whether a resume has anything to do: read by the client before it starts a process for nothing. */
+export function isSettled(runDir: string): boolean {
+  const read = readRun(runDir);
+  return read.ok && (read.value.state.status === "accepted" || read.value.state.status === "cancelled");
+}

@@ -1,0 +1,77 @@
+/** What one attempt left behind, read back bounded for an arbiter's bundle. */
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { AttemptEvidence, AttemptRef } from "../prove/bundle.ts";
+import { diffText } from "../run/merge.ts";
+import { attemptRecord, jobDir, jobFile, jobState, type Session } from "./session.ts";
+
+const TEXT_MAX_BYTES = 65_536;
+const DIFF_MAX_BYTES = 131_072;
+const TAIL_BYTES = 4_096;
+
+export async function attemptEvidence(s: Session, ref: AttemptRef): Promise<AttemptEvidence> {
+  const attempt = attemptRecord(s, ref.jobId, ref.attempt);
+  const latest = jobState(s, ref.jobId).attemptRecords.at(-1)?.attempt === ref.attempt;
+  const dir = latest
+    ? jobDir(s.runDir, ref.jobId)
+    : join(jobDir(s.runDir, ref.jobId), `attempt-${ref.attempt}`);
+  const resultPath = latest ? jobFile(s.runDir, ref.jobId, "result") : join(dir, "result.md");
+  const stdout = readPart(join(dir, "stdout.txt"), TEXT_MAX_BYTES, "head");
+  const result = readPart(resultPath, TEXT_MAX_BYTES, "head");
+  const agent = s.adapters.get(attempt.runtime)?.agent ?? true;
+  return {
+    resultText: result ?? (agent ? null : stdout),
+    diff: await diffOf(s, ref),
+    checkTails: checkTails(join(dir, "checks")),
+    resultPath: result === null ? null : resultPath,
+  };
+}
+
+async function diffOf(s: Session, ref: AttemptRef): Promise<string | null> {
+  const attempt = attemptRecord(s, ref.jobId, ref.attempt);
+  const repo = s.index.byId.get(ref.jobId)?.repo ?? null;
+  if (
+    repo === null ||
+    attempt.commit === null ||
+    attempt.baseCommit === null ||
+    attempt.commit === attempt.baseCommit
+  )
+    return null;
+  const diff = await diffText({
+    repo,
+    from: attempt.baseCommit,
+    to: attempt.commit,
+    maxBytes: DIFF_MAX_BYTES,
+  });
+  return diff.ok ? s.redact(diff.value.text) : null;
+}
+
+function checkTails(dir: string): { id: string; text: string }[] {
+  let names: string[];
+  try {
+    names = readdirSync(dir).sort();
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => {
+    const text = readPart(join(dir, name), TAIL_BYTES, "tail");
+    return text === null || text === "" ? [] : [{ id: name.replace(/\.txt$/, ""), text }];
+  });
+}
+
+function readPart(path: string, limit: number, part: "head" | "tail"): string | null {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch {
+    return null;
+  }
+  try {
+    const size = statSync(path).size;
+    const buffer = Buffer.alloc(Math.min(size, limit));
+    readSync(fd, buffer, 0, buffer.length, part === "head" ? 0 : size - buffer.length);
+    return buffer.toString("utf8");
+  } finally {
+    closeSync(fd);
+  }
+}

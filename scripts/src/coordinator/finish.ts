@@ -1,0 +1,73 @@
+/** How a run stands when its coordinator stops, and what it leaves for people: report, metrics, trace. */
+import { join } from "node:path";
+import { RUN_FILES } from "../core/layout.ts";
+import { REOPENABLE_BLOCKS, type State } from "../core/runtime.ts";
+import { metricsOf, writeMetrics } from "../evidence/metrics.ts";
+import { isoTime } from "../host/clock.ts";
+import { replaceFile } from "../host/files.ts";
+import { renderReport } from "../prove/report.ts";
+import { renderReportHtml } from "../prove/report-html.ts";
+import type { Session } from "./session.ts";
+
+export type EndKind = "idle" | "interrupted";
+
+/** Status and reason of the run once its coordinator stops. */
+export function endStatus(state: State, end: EndKind): { status: State["status"]; reason: string | null } {
+  if (end === "interrupted") return { status: "interrupted", reason: "stopped by a signal" };
+  const jobs = Object.values(state.jobs);
+  if (jobs.every((job) => job.outcome === "accepted")) return { status: "accepted", reason: null };
+  const waits = jobs.find((job) => isWaiting(job));
+  if (waits !== undefined)
+    return {
+      status: "waiting",
+      reason: waits.block?.code ?? waits.outcomeBlock?.code ?? "native work is in the harness's hands",
+    };
+  if (state.cancelRequested) return { status: "cancelled", reason: "cancelled by the user" };
+  return { status: "ended", reason: null };
+}
+
+function isWaiting(job: State["jobs"][string]): boolean {
+  if (job.status === "queued" || job.status === "running") return true;
+  if (job.block !== null && job.block.code in REOPENABLE_BLOCKS) return true;
+  return job.outcomeBlock !== null && job.outcomeBlock.code in REOPENABLE_BLOCKS;
+}
+
+export async function recordEnd(s: Session, end: EndKind): Promise<void> {
+  const { status, reason } = endStatus(s.store.state, end);
+  const settled = status === "accepted" || status === "ended" || status === "cancelled";
+  await s.commit([
+    {
+      type: "run",
+      patch: {
+        status,
+        reason,
+        endedAt: settled ? isoTime(s.clock.now()) : null,
+        mock: s.store.state.mock || usedMock(s),
+      },
+    },
+  ]);
+  await s.store.snapshot();
+}
+
+const usedMock = (s: Session): boolean =>
+  Object.values(s.store.state.jobs).some((job) =>
+    job.attemptRecords.some((attempt) => attempt.runtime === "mock"),
+  );
+
+/** A report exists at every pause and end. A failure to write it is the caller's to report: the state is safe already. */
+export async function writeReports(s: Session): Promise<void> {
+  writeMetrics(join(s.runDir, RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
+  const trace = s.trace.status();
+  const input = {
+    graph: s.graph,
+    state: s.store.state,
+    inventory: s.inventory,
+    runDir: s.runDir,
+    script: s.self.at(-1) ?? "orchestrate.mjs",
+    events: s.events.status(),
+    trace,
+    now: s.clock.now(),
+  };
+  replaceFile(join(s.runDir, RUN_FILES.report), renderReport(input));
+  replaceFile(join(s.runDir, RUN_FILES.reportHtml), await renderReportHtml(input));
+}

@@ -1,0 +1,309 @@
+/** After the process: measure, keep, commit, verify, and record success or failure. The same for a CLI's and for a harness's work. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { INPUTS_DIR } from "../core/layout.ts";
+import type { Attempt, PlanJob } from "../core/runtime.ts";
+import { PRIVATE_FILE, sha256, sha256File } from "../host/files.ts";
+import { inputFingerprint, treeSha256 } from "../prove/fingerprint.ts";
+import { runFixture } from "../prove/fixture.ts";
+import { gatherLayerOne } from "../prove/gather.ts";
+import { type LayerOneResult, verifyLayerOne, type WindowPeer } from "../prove/verify.ts";
+import { type Changes, compareFingerprints, type Fingerprint } from "../run/changes.ts";
+import { keepArtifacts, removeMaterial, writeResultOutput } from "../run/handoff.ts";
+import { type CommittedWorktree, commitWorktree } from "../run/worktree-commit.ts";
+import type { Adapter, ExitFacts, ObservedState, Settlement } from "../runtimes/adapter.ts";
+import type { Briefing } from "./briefing.ts";
+import { endWithFailure } from "./failure.ts";
+import { replayDecision } from "./replay.ts";
+import { verificationRunner } from "./run-command.ts";
+import { jobFile, jobState, type Session } from "./session.ts";
+import { writeJobStatus } from "./status-file.ts";
+import type { Workplace } from "./workplace.ts";
+
+export interface Judged {
+  readonly job: PlanJob;
+  readonly ordinal: number;
+  readonly adapter: Adapter;
+  readonly place: Workplace;
+  readonly briefing: Pick<Briefing, "sha256" | "inputs">;
+  readonly before: Fingerprint;
+  readonly observed: ObservedState;
+  readonly settlement: Settlement;
+  readonly exit: ExitFacts;
+  readonly peers: readonly WindowPeer[];
+  /** Facts of the exit. */
+  readonly patch: Partial<Attempt>;
+  readonly treeGone: boolean;
+  readonly stdoutTruncated: boolean;
+}
+
+export async function judgeAttempt(s: Session, o: Judged): Promise<void> {
+  const { job, ordinal, settlement } = o;
+  const resultText = settlement.resultText === null ? null : s.redact(settlement.resultText);
+  const seen = { ...o.patch, ...observedPatch(o, resultText) };
+  if (resultText !== null && o.adapter.agent)
+    writeFileSync(jobFile(s.runDir, job.id, "result"), resultText, { mode: PRIVATE_FILE });
+  if (!o.treeGone) await recordUnsettled(s, job, ordinal, seen);
+  else if (!settlement.ok) await recordRuntimeFailure(s, o, seen);
+  else await verify(s, o, { seen, resultText });
+  writeJobStatus(s, job.id);
+}
+
+async function recordUnsettled(
+  s: Session,
+  job: PlanJob,
+  ordinal: number,
+  seen: Partial<Attempt>,
+): Promise<void> {
+  await s.commit([
+    {
+      type: "attempt",
+      jobId: job.id,
+      attempt: ordinal,
+      patch: {
+        ...seen,
+        status: "unsettled",
+        phase: null,
+        settlement: "unsettled",
+        reason: "unsettled",
+        detail: "A process of this attempt could not be proven gone. Its files stay reserved.",
+      },
+    },
+  ]);
+}
+
+async function recordRuntimeFailure(s: Session, o: Judged, seen: Partial<Attempt>): Promise<void> {
+  await removeMaterial({ cwd: o.place.cwd, jobId: o.job.id });
+  await endWithFailure(s, o.job, o.ordinal, {
+    failureClass: o.settlement.failureClass ?? "UNKNOWN",
+    detail: o.settlement.detail,
+    ...(o.job.writer && o.place.worktree === null ? { unchanged: await isUnchanged(s, o) } : {}),
+    resetAt: o.settlement.resetAt,
+    patch: seen,
+  });
+}
+
+/** A writer that died in the shared checkout may be tried again only when it left the checkout as it was. */
+async function isUnchanged(s: Session, o: Judged): Promise<boolean> {
+  const changes = compareFingerprints(o.before, await s.observation.measure(o.place));
+  return (
+    changes.measured &&
+    [...changes.created, ...changes.modified, ...changes.deleted].length === 0 &&
+    changes.headMoved === null
+  );
+}
+
+async function verify(
+  s: Session,
+  o: Judged,
+  facts: { seen: Partial<Attempt>; resultText: string | null },
+): Promise<void> {
+  const { job, ordinal, place } = o;
+  if (job.verification.length > 0)
+    await s.commit([{ type: "attempt", jobId: job.id, attempt: ordinal, patch: { phase: "verifying" } }]);
+  await removeMaterial({ cwd: place.cwd, jobId: job.id });
+  const changes = compareFingerprints(o.before, await s.observation.measure(place));
+  const written = await writeResults(job, place, facts.resultText);
+  if (written !== null)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "BAD_OUTPUT",
+      reason: "output-not-written",
+      detail: written,
+      patch: facts.seen,
+    });
+  const committed = await commitWork(s, o);
+  if (!committed.ok)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "TOOL_FAILURE",
+      reason: committed.code,
+      detail: committed.detail,
+      patch: facts.seen,
+    });
+  const judged = await layerOne(s, o, { changes, resultText: facts.resultText });
+  const evidence = await evidencePatch(s, o, { judged, committed: committed.value });
+  const patch: Partial<Attempt> = {
+    ...facts.seen,
+    ...evidence,
+    flags: [...new Set([...(facts.seen.flags ?? []), ...judged.flags])],
+  };
+  if (!judged.ok)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: judged.failureClass ?? "BAD_OUTPUT",
+      ...(judged.reason === null ? {} : { reason: judged.reason }),
+      detail: judged.detail,
+      patch,
+    });
+  const kept = await keepArtifacts({
+    cwd: place.cwd,
+    artifacts: judged.artifacts,
+    artifactsDir: jobFile(s.runDir, job.id, "artifacts"),
+  });
+  if (!kept.ok)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "BAD_OUTPUT",
+      reason: kept.error.code,
+      detail: kept.error.detail,
+      patch,
+    });
+  await s.commit([
+    {
+      type: "attempt",
+      jobId: job.id,
+      attempt: ordinal,
+      patch: { ...patch, status: "success", phase: null, settlement: "settled" },
+    },
+  ]);
+}
+
+/** Outputs declared `from: result` are the coordinator's to write: an agent without write tools can still deliver a file. */
+async function writeResults(job: PlanJob, place: Workplace, text: string | null): Promise<string | null> {
+  for (const output of job.outputs) {
+    if (!output.fromResult || text === null || text === "") continue;
+    const written = await writeResultOutput({ cwd: place.cwd, path: output.path, text });
+    if (!written.ok) return written.error.detail;
+  }
+  return null;
+}
+
+async function commitWork(
+  s: Session,
+  o: Judged,
+): Promise<{ ok: true; value: CommittedWorktree | null } | { ok: false; code: string; detail: string }> {
+  const tree = o.place.worktree;
+  if (tree === null || o.place.baseCommit === null) return { ok: true, value: null };
+  const committed = await commitWorktree({
+    repo: tree.repo,
+    commonDir: tree.commonDir,
+    path: tree.path,
+    branch: tree.branch,
+    baseCommit: o.place.baseCommit,
+    message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})\n\nRun: ${s.runId}`,
+    exclude: [INPUTS_DIR],
+  });
+  return committed.ok
+    ? { ok: true, value: committed.value }
+    : { ok: false, code: committed.error.code, detail: committed.error.detail };
+}
+
+async function layerOne(
+  s: Session,
+  o: Judged,
+  facts: { changes: Changes; resultText: string | null },
+): Promise<LayerOneResult> {
+  const { job, place } = o;
+  const lines = outputLines(s, job.id, o);
+  const evidence = await gatherLayerOne({
+    job,
+    agent: o.adapter.agent,
+    ownWorktree: place.worktree !== null,
+    root: place.root,
+    cwd: place.cwd,
+    settled: true,
+    suspect: o.settlement.suspect,
+    resultText: facts.resultText,
+    resultTruncated: o.stdoutTruncated && o.adapter.output === "text",
+    toolEvents: o.adapter.output === "jsonl" ? toolEvents(o.observed) : null,
+    changes: facts.changes,
+    peers: o.peers,
+    fixture: runFixture({ outputLines: lines, replay: (replayed) => replayDecision(s, o, replayed) }),
+    mapCwd: (command) => mapCwd(place, job, command.cwd),
+    runCommand: verificationRunner(s, job, o.ordinal),
+  });
+  return verifyLayerOne(evidence);
+}
+
+const toolEvents = (observed: ObservedState): number | null => {
+  const count = observed.memo["toolEvents"];
+  return typeof count === "number" ? count : null;
+};
+
+/** The captured stream, to be replayed; null when nothing was printed or part of it is missing. */
+function outputLines(s: Session, jobId: string, o: Judged): string[] | null {
+  if (o.adapter.kind === "internal")
+    return o.settlement.resultText === null ? null : o.settlement.resultText.split("\n");
+  if (o.exit.stdoutBytes === 0 || o.stdoutTruncated) return null;
+  try {
+    return readFileSync(jobFile(s.runDir, jobId, "stdout"), "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  } catch {
+    return null;
+  }
+}
+
+function mapCwd(place: Workplace, job: PlanJob, cwd: string | null): string {
+  if (cwd === null) return place.cwd;
+  if (place.worktree === null) return cwd;
+  const below = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
+  return below ? join(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+}
+
+async function evidencePatch(
+  s: Session,
+  o: Judged,
+  facts: { judged: LayerOneResult; committed: CommittedWorktree | null },
+): Promise<Partial<Attempt>> {
+  const { judged, committed } = facts;
+  const fingerprint = inputFingerprint({
+    briefSha256: o.briefing.sha256,
+    baseCommit: o.place.baseCommit,
+    inputs: o.briefing.inputs.map(({ path, sha256 }) => ({ path, sha256 })),
+    dependencies: o.job.dependsOn.map((id) => {
+      const last = jobState(s, id).attemptRecords.at(-1);
+      return {
+        jobId: id,
+        attempt: last?.attempt ?? 0,
+        treeSha256: last?.treeSha256 ?? null,
+        resultSha256: last?.resultSha256 ?? null,
+      };
+    }),
+    invocation: o.job.invocation,
+    verification: o.job.verification,
+  });
+  return {
+    checks: [...judged.checks],
+    artifacts: [...judged.artifacts],
+    changedPaths: [...judged.changedPaths].slice(0, 1_000),
+    question: judged.question,
+    injectionFixture: judged.injectionFixture,
+    inputFingerprint: fingerprint.sha256,
+    baseCommit: o.place.baseCommit,
+    commit: committed?.commit ?? null,
+    diffStat: committed?.diffStat ?? null,
+    treeSha256: committed?.tree ?? (await sharedTree(o.place, judged)),
+  };
+}
+
+async function sharedTree(place: Workplace, judged: LayerOneResult): Promise<string> {
+  const files = await Promise.all(
+    judged.changedPaths.map(async (path) => ({
+      path,
+      sha256: (await sha256File(join(place.root, path)))?.sha256 ?? null,
+    })),
+  );
+  return treeSha256([
+    ...files,
+    ...judged.artifacts.map(({ path, sha256 }) => ({ path: `artifact:${path}`, sha256 })),
+  ]);
+}
+
+function observedPatch(o: Judged, resultText: string | null): Partial<Attempt> {
+  const requested = attemptModel(o);
+  const mismatch = requested !== null && o.observed.model !== null && o.observed.model !== requested;
+  return {
+    model: o.observed.model,
+    ...(o.observed.provider === null ? {} : { provider: o.observed.provider }),
+    sessionHandle: o.observed.sessionHandle,
+    usage: o.observed.usage,
+    resultBytes: resultText === null ? null : Buffer.byteLength(resultText),
+    resultSha256: resultText === null ? null : sha256(resultText),
+    flags: [
+      ...(o.patch.flags ?? []),
+      ...(mismatch ? (["model-mismatch"] as const) : []),
+      ...(o.settlement.suspect ? (["suspect"] as const) : []),
+    ],
+  };
+}
+
+const attemptModel = (o: Judged): string | null =>
+  o.job.route.chain.find((c) => c.runtime === o.adapter.id)?.model ?? null;

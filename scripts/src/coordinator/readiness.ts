@@ -1,0 +1,143 @@
+/**
+ * Which jobs may start: in-degree counters over the frozen graph, so that a run of 10,000 jobs with 90,000 edges costs one
+ * step per edge. Dependents start on `success`; an R3 job waits until all it depends on, directly or not, is `accepted`.
+ */
+import type { Job, PlanJob, State } from "../core/runtime.ts";
+import { createMinHeap } from "./min-heap.ts";
+
+export interface Readiness {
+  /** Ids that may start now, in plan order. */
+  take(limit: (job: PlanJob) => boolean): PlanJob | null;
+  /** Tell it that a job's status changed. */
+  changed(id: string): void;
+  /** A job may be offered again (retry, approval given, timer over). */
+  offer(id: string): void;
+  readonly size: number;
+}
+
+export interface JobIndex {
+  readonly byId: ReadonlyMap<string, PlanJob>;
+  readonly dependents: ReadonlyMap<string, readonly string[]>;
+}
+
+export function indexJobs(jobs: readonly PlanJob[]): JobIndex {
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const dependents = new Map<string, string[]>(jobs.map((job) => [job.id, []]));
+  for (const job of jobs) for (const id of job.dependsOn) dependents.get(id)?.push(job.id);
+  return { byId, dependents };
+}
+
+const succeeded = (job: Job): boolean => job.status === "success" && job.outcome !== "rejected";
+const accepted = (job: Job): boolean => succeeded(job) && job.outcome === "accepted";
+
+/** What `dependent` needs of the jobs above it. An accepted job stands on accepted jobs, so its direct dependencies are enough. */
+const needOf = (dependent: PlanJob | undefined): ((job: Job) => boolean) =>
+  dependent?.riskTier === "R3" ? accepted : succeeded;
+
+export function createReadiness(index: JobIndex, state: () => State): Readiness {
+  const unmet = new Map<string, number>();
+  const was = new Map<string, { succeeded: boolean; accepted: boolean }>();
+  const queue = new Map<number, PlanJob>();
+  const order = createMinHeap();
+
+  const consider = (id: string): void => {
+    const job = index.byId.get(id);
+    const now = state().jobs[id];
+    if (job === undefined || now === undefined) return;
+    if (now.status === "queued" && unmet.get(id) === 0 && isFree(now)) {
+      if (!queue.has(job.index)) {
+        queue.set(job.index, job);
+        order.push(job.index);
+      }
+    } else queue.delete(job.index);
+  };
+
+  for (const [id, job] of index.byId) {
+    const met = needOf(job);
+    const open = job.dependsOn.filter((dependency) => {
+      const dependencyState = state().jobs[dependency];
+      return dependencyState === undefined || !met(dependencyState);
+    });
+    unmet.set(id, open.length);
+    const own = state().jobs[id];
+    was.set(id, {
+      succeeded: own !== undefined && succeeded(own),
+      accepted: own !== undefined && accepted(own),
+    });
+  }
+  for (const id of index.byId.keys()) consider(id);
+
+  return {
+    take(limit) {
+      const passed: number[] = [];
+      let found: PlanJob | null = null;
+      while (found === null) {
+        const key = order.pop();
+        if (key === undefined) break;
+        const job = queue.get(key);
+        if (job === undefined) continue;
+        if (limit(job)) {
+          queue.delete(key);
+          found = job;
+        } else passed.push(key);
+      }
+      for (const key of passed) order.push(key);
+      return found;
+    },
+    changed(id) {
+      const now = state().jobs[id];
+      if (now === undefined) return;
+      const before = was.get(id);
+      const after = { succeeded: succeeded(now), accepted: accepted(now) };
+      if (before?.succeeded !== after.succeeded || before.accepted !== after.accepted) {
+        was.set(id, after);
+        for (const dependent of index.dependents.get(id) ?? []) {
+          const key = index.byId.get(dependent)?.riskTier === "R3" ? "accepted" : "succeeded";
+          if (before?.[key] === after[key]) continue;
+          unmet.set(dependent, (unmet.get(dependent) ?? 0) + (after[key] ? -1 : 1));
+          consider(dependent);
+        }
+      }
+      consider(id);
+    },
+    offer: consider,
+    get size() {
+      return queue.size;
+    },
+  };
+}
+
+/** Queued with a native attempt already handed out, or waiting for a time: not free to be dispatched. */
+function isFree(job: Job): boolean {
+  const last = job.attemptRecords.at(-1);
+  const open = last !== undefined && (last.status === "queued" || last.status === "running");
+  return !open && job.notBefore === null;
+}
+
+/** All jobs below `id`, nearest first. */
+export function transitiveDependents(index: JobIndex, id: string): string[] {
+  const seen = new Set<string>([id]);
+  const out: string[] = [];
+  const queue = [id];
+  for (let at = 0; at < queue.length; at++)
+    for (const next of index.dependents.get(queue[at] as string) ?? [])
+      if (!seen.has(next)) {
+        seen.add(next);
+        out.push(next);
+        queue.push(next);
+      }
+  return out;
+}
+
+/** All jobs above `id`, in topological order. */
+export function transitiveDependencies(index: JobIndex, id: string): string[] {
+  const seen = new Set<string>();
+  const stack = [...(index.byId.get(id)?.dependsOn ?? [])];
+  while (stack.length > 0) {
+    const next = stack.pop() as string;
+    if (seen.has(next)) continue;
+    seen.add(next);
+    stack.push(...(index.byId.get(next)?.dependsOn ?? []));
+  }
+  return [...seen].sort((a, b) => (index.byId.get(a)?.index ?? 0) - (index.byId.get(b)?.index ?? 0));
+}
