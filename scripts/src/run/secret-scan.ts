@@ -1,0 +1,165 @@
+/** One pass over bytes that finds every known value and every listed shape of secret. */
+import { SECRET_PATTERNS } from "../core/secret-patterns.ts";
+import { secretNeedles } from "./secret-needles.ts";
+
+/** Half-open range of bytes. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+export interface Findings {
+  /** What to mask; sorted, not overlapping. */
+  readonly masks: readonly Range[];
+  /** Starts of matches that run to the end of the bytes and could go on, and of shapes whose end is still to come. */
+  readonly open: readonly number[];
+}
+
+export interface SecretScanner {
+  /** Looks at `bytes`; only findings that start at or after `from` count, what is before it is context. */
+  scan(bytes: Buffer, from: number): Findings;
+  /** The most bytes one secret can span. */
+  readonly reach: number;
+}
+
+interface Shape {
+  readonly test: RegExp;
+  /** The same with positions of the groups; slower, so it runs only at a hit. */
+  readonly locate: RegExp;
+  readonly group: number;
+}
+
+interface Literal {
+  readonly bytes: Buffer;
+  /** null: a known value, masked as it stands. */
+  readonly shapes: readonly Shape[] | null;
+}
+
+/** A literal that may lie `back` bytes before the place where its pair was seen. */
+interface Lead {
+  readonly back: number;
+  readonly literal: Literal;
+}
+
+const PATTERN_REACH = Math.max(...SECRET_PATTERNS.map((row) => row.maxLength));
+let shipped: readonly Literal[] | undefined;
+
+/**
+ * Every literal of three or more bytes shows one of its first two pairs of neighbours at an even distance from the
+ * start, so the loop looks at every second byte only, by one table of 65,536 pairs. Regexes run where an anchor
+ * stands, never over the text: 3 to 5 times as fast as one alternation of the anchors.
+ */
+export function createScanner(values: readonly string[]): SecretScanner {
+  shipped ??= shippedLiterals();
+  const needles = secretNeedles(values).map((bytes): Literal => ({ bytes, shapes: null }));
+  const { table, leads } = indexPairs([...shipped, ...needles]);
+  const reach = Math.max(PATTERN_REACH, ...needles.map((needle) => needle.bytes.length));
+  const scan = (bytes: Buffer, from: number): Findings => {
+    const hits: Range[] = [];
+    const open: number[] = [];
+    let text: string | null = null;
+    const end = bytes.length - 1;
+    for (let at = Math.max(0, from - 1); at < end; at += 2) {
+      const slot = table[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] as number;
+      if (slot === 0) continue;
+      for (const { back, literal } of leads[slot] as readonly Lead[]) {
+        const start = at - back;
+        if (start < from || !standsAt(bytes, literal.bytes, start)) continue;
+        if (literal.shapes === null) hits.push({ start, end: start + literal.bytes.length });
+        else {
+          text ??= asText(bytes);
+          tryShapes({ text, start, shapes: literal.shapes, hits, open });
+        }
+      }
+    }
+    return { masks: merged(hits), open };
+  };
+  return { scan, reach };
+}
+
+/** How far behind an anchor at the very end a value on the next line may still belong to it. */
+const NAME_ROOM = 48;
+const STILL_A_NAME = /^[\w\s:=>"'\\-]*$/;
+
+function tryShapes(o: {
+  text: string;
+  start: number;
+  shapes: readonly Shape[];
+  hits: Range[];
+  open: number[];
+}): void {
+  let hit = false;
+  for (const shape of o.shapes) {
+    shape.test.lastIndex = o.start;
+    if (!shape.test.test(o.text)) continue;
+    hit = true;
+    if (shape.test.lastIndex === o.text.length) o.open.push(o.start);
+    o.hits.push(located(shape, o.text, o.start));
+  }
+  // `password:` at the end of a line: the value may follow on the next one.
+  if (!hit && o.text.length - o.start <= NAME_ROOM && STILL_A_NAME.test(o.text.slice(o.start)))
+    o.open.push(o.start);
+}
+
+function located(shape: Shape, text: string, start: number): Range {
+  shape.locate.lastIndex = start;
+  const [from, end] = shape.locate.exec(text)?.indices?.[shape.group] ?? [start, start];
+  return { start: from, end };
+}
+
+function standsAt(bytes: Buffer, literal: Buffer, start: number): boolean {
+  const length = literal.length;
+  if (start + length > bytes.length) return false;
+  for (let index = 0; index < length; index += 1) if (bytes[start + index] !== literal[index]) return false;
+  return true;
+}
+
+/** One character a byte, so that positions agree. 0xA0 would count as white space and end a value in mid-letter. */
+function asText(bytes: Buffer): string {
+  const text = bytes.toString("latin1");
+  return bytes.indexOf(0xa0) < 0 ? text : text.replaceAll("\u00a0", "\u00a1");
+}
+
+function merged(ranges: Range[]): Range[] {
+  if (ranges.length < 2) return ranges;
+  ranges.sort((a, b) => a.start - b.start);
+  const result: Range[] = [];
+  let last: Range | null = null;
+  for (const range of ranges) {
+    if (last !== null && range.start <= last.end) last.end = Math.max(last.end, range.end);
+    else {
+      last = range;
+      result.push(range);
+    }
+  }
+  return result;
+}
+
+function shippedLiterals(): Literal[] {
+  const byAnchor = new Map<string, Shape[]>();
+  for (const row of SECRET_PATTERNS) {
+    const shape: Shape = {
+      test: new RegExp(row.pattern.source, "y"),
+      locate: new RegExp(row.pattern.source, "yd"),
+      group: row.group ?? 0,
+    };
+    for (const anchor of row.anchors) byAnchor.set(anchor, [...(byAnchor.get(anchor) ?? []), shape]);
+  }
+  return [...byAnchor].map(([anchor, shapes]) => ({ bytes: Buffer.from(anchor), shapes }));
+}
+
+function indexPairs(literals: readonly Literal[]): { table: Uint16Array; leads: Lead[][] } {
+  const table = new Uint16Array(65_536);
+  const leads: Lead[][] = [[]];
+  const add = (pair: number, lead: Lead): void => {
+    if (table[pair] === 0) table[pair] = leads.push([]) - 1;
+    (leads[table[pair] as number] as Lead[]).push(lead);
+  };
+  for (const literal of literals) {
+    const [first = 0, second = 0, third] = literal.bytes;
+    add((first << 8) | second, { back: 0, literal });
+    if (third !== undefined) add((second << 8) | third, { back: 1, literal });
+    else for (let any = 0; any < 256; any += 1) add((second << 8) | any, { back: 1, literal });
+  }
+  return { table, leads };
+}
