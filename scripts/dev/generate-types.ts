@@ -51,7 +51,10 @@ function hoistRequires(code: string): string {
     (_all, name: string, from: string, path: string) => {
       const alias = `module_${name}`;
       imports.push(`import ${alias} from "${from}.js";`);
-      return `const ${name} = ${alias}${path}`;
+      // Loaders disagree on whether the default import of a CommonJS module is its exports or its `default`.
+      return path === ".default"
+        ? `const ${name} = ${alias}.default ?? ${alias}`
+        : `const ${name} = ${alias}${path}`;
     },
   );
   return `${imports.join("\n")}\n${body}`;

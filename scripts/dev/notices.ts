@@ -5,9 +5,9 @@ import type { Metafile } from "esbuild";
 import { ROOT } from "./repo.ts";
 
 /** Throws when a bundled package has no licence text: such a package must not ship. */
-export function noticesFor(metafile: Metafile): string {
+export function noticesFor(metafiles: readonly Metafile[]): string {
   const folders = new Set<string>();
-  for (const output of Object.values(metafile.outputs))
+  for (const output of metafiles.flatMap((metafile) => Object.values(metafile.outputs)))
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs))
       if (bytesInOutput > 0) {
         const folder = packageFolder(path);

@@ -5,7 +5,7 @@
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { VERSION } from "../core/generated/version.ts";
 import { systemEnvironment } from "../host/env.ts";
-import { printFault, printText } from "./output.ts";
+import { printFault, printText } from "./sink.ts";
 
 /** Runs one command line and returns its exit code. Never rejects, never exits. */
 export async function entry(argv: readonly string[], self: readonly string[]): Promise<ExitCode> {
@@ -38,8 +38,8 @@ function helpTopic(argv: readonly string[]): readonly string[] | null {
   const end = argv.indexOf("--");
   const own = end === -1 ? argv : argv.slice(0, end);
   const words = own.filter((arg) => !arg.startsWith("-"));
-  if (words[0] === "help") return own.includes("--json") ? null : words.slice(1);
-  return own.some((arg) => arg === "--help" || arg === "-h") ? words : null;
+  if (own.some((arg) => arg === "--help" || arg === "-h")) return words;
+  return words[0] === "help" && !own.includes("--json") ? words.slice(1) : null;
 }
 
 /** A bug or a fault nobody expected: one line, and a stack trace only for who asks for it by ORCHESTRATE_DEBUG. */

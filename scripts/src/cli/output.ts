@@ -1,7 +1,7 @@
 /** The only printer: one JSON document or text for people on stdout, everything else on stderr. */
-import { writeSync } from "node:fs";
 import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
 import type { CommandResult } from "./context.ts";
+import { endLine, processSink, type Sink } from "./sink.ts";
 
 /** A harness cuts long answers: more than these are counted, not printed. */
 export const OUTPUT_LIMITS = { next: 10, diagnosticsJson: 200, diagnosticsText: 40 } as const;
@@ -16,11 +16,6 @@ export interface Output {
   jsonLine(value: unknown): void;
   /** The reader of stdout is gone (`| head`): nothing more needs to be written. */
   readonly closed: boolean;
-}
-
-export interface Sink {
-  /** Writes all of `text`; false when the other end is closed. */
-  write(stream: "stdout" | "stderr", text: string): boolean;
 }
 
 export interface Printer extends Output {
@@ -75,16 +70,6 @@ export function createPrinter(options: PrinterOptions): Printer {
       error(renderDiagnostics(result.diagnostics));
     },
   };
-}
-
-/** Prints prepared text (help, version) and nothing else. */
-export function printText(text: string, sink: Sink = processSink): void {
-  sink.write("stdout", endLine(text));
-}
-
-/** One line for a fault that no command could answer for. */
-export function printFault(line: string, sink: Sink = processSink): void {
-  sink.write("stderr", endLine(line));
 }
 
 export interface OutputDocument {
@@ -160,8 +145,6 @@ export function renderNext(next: readonly NextAction[]): string {
 
 const CLEAR_LINE = "\r\u001b[2K";
 
-const endLine = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
-
 /** Text of other parties must not drive the terminal: control characters are shown, not sent. */
 export function visible(text: string): string {
   return text.replace(
@@ -169,34 +152,4 @@ export function visible(text: string): string {
     /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** Synchronous, so that a document is complete before the process exits, however slow the reader is. */
-const processSink: Sink = {
-  write(stream, text) {
-    const fd = stream === "stdout" ? 1 : 2;
-    const bytes = Buffer.from(text);
-    let offset = 0;
-    while (offset < bytes.length) {
-      try {
-        offset += writeSync(fd, bytes, offset);
-      } catch (fault) {
-        if (!isRetryable(fault)) return false;
-        pause(PIPE_FULL_PAUSE_MS);
-      }
-    }
-    return true;
-  },
-};
-
-const PIPE_FULL_PAUSE_MS = 5;
-
-/** A pipe that its owner made non-blocking answers EAGAIN while it is full; any other fault means nobody reads. */
-function isRetryable(fault: unknown): boolean {
-  const code = fault instanceof Error && "code" in fault ? fault.code : null;
-  return code === "EAGAIN" || code === "EINTR";
-}
-
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -21,8 +21,13 @@ export function systemEnvironment(): Environment {
     tmp: tmpdir(),
     platform: platform(),
     hostname: hostname(),
-    stdoutIsTty: process.stdout.isTTY === true,
-    stderrIsTty: process.stderr.isTTY === true,
+    // Asked late: the first look at a stream loads it.
+    get stdoutIsTty() {
+      return process.stdout.isTTY === true;
+    },
+    get stderrIsTty() {
+      return process.stderr.isTTY === true;
+    },
     get: (name) => process.env[name],
     all: () => {
       const values: Record<string, string> = {};

@@ -1,0 +1,113 @@
+/** Tables of the job spec: fields from its schema, codes, tiers and controls from the planner's tables. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EFFECT_RISK, RISK_TIERS } from "../../src/core/tiers.ts";
+import { CONTROL_ORDERS, minimumControls } from "../../src/plan/controls.ts";
+import { SPEC_CODES } from "../../src/plan/spec-codes.ts";
+import { TASK_FLOORS } from "../../src/plan/tier.ts";
+import { ROOT } from "../repo.ts";
+import { code, codes, table } from "./markdown.ts";
+
+export const SPEC_TABLES: Readonly<Record<string, () => string>> = {
+  "spec-fields": () => fields(jobsSchema()),
+  "job-fields": () => fields(definition(jobsSchema(), "Job")),
+  "spec-codes": () =>
+    table(
+      ["code", "severity", "about"],
+      Object.entries(SPEC_CODES).map(([name, { severity, title }]) => [code(name), severity, title]),
+    ),
+  "task-floors": () =>
+    table(
+      ["task", "capability floor", "risk floor"],
+      Object.entries(TASK_FLOORS).map(([task, floor]) => [code(task), floor.capability, floor.risk]),
+    ),
+  "effect-tiers": () =>
+    table(
+      ["effect", "risk tier"],
+      Object.entries(EFFECT_RISK).map(([effect, tier]) => [code(effect), tier]),
+    ),
+  "minimum-controls": minimums,
+  "control-orders": () =>
+    table(
+      ["control", "strong to weak"],
+      Object.entries(CONTROL_ORDERS).map(([concern, order]) => [concern, order.map(code).join(" > ")]),
+    ),
+};
+
+function minimums(): string {
+  const rows = RISK_TIERS.map((tier) => [
+    tier,
+    [...minimumControls(tier)].map(([concern, value]) => `${concern} ${code(value)}`).join(", "),
+    tier === "R0" || tier === "R1" ? "attested" : "verified",
+  ]);
+  return table(["tier", "at least", "evidence"], rows);
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly definitions?: Readonly<Record<string, Schema>>;
+}
+
+const jobsSchema = (): Schema => JSON.parse(readFileSync(join(ROOT, "schemas/jobs.schema.json"), "utf8"));
+
+function definition(schema: Schema, name: string): Schema {
+  const found = schema.definitions?.[name];
+  if (found === undefined) throw new Error(`the schema defines no \`${name}\``);
+  return found;
+}
+
+/** One row per property, required ones marked. */
+function fields(owner: Schema): string {
+  const root = jobsSchema();
+  const rows = Object.entries(owner.properties ?? {}).map(([name, property]) => {
+    const resolved = resolve(root, property);
+    const required = owner.required?.includes(name) === true;
+    const fallback = property.default ?? resolved.default;
+    return [
+      code(name),
+      typeOf(root, property),
+      required ? "required" : fallback === undefined ? "" : code(String(fallback)),
+      property.description ?? resolved.description ?? "",
+    ];
+  });
+  return table(["field", "type", "default", "meaning"], rows);
+}
+
+/** Follows references; of an `allOf` with one member, that member. */
+function resolve(root: Schema, schema: Schema): Schema {
+  if (schema.$ref !== undefined) return resolve(root, definition(root, schema.$ref.split("/").at(-1) ?? ""));
+  const only = schema.allOf?.length === 1 ? schema.allOf[0] : undefined;
+  return only === undefined ? schema : { ...resolve(root, only), ...schema };
+}
+
+function typeOf(root: Schema, schema: Schema): string {
+  const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
+  const resolved = resolve(root, schema);
+  if (resolved.enum !== undefined) return codes(resolved.enum.map(String));
+  if (resolved.const !== undefined) return code(String(resolved.const));
+  if (resolved.type === "array")
+    return `list of ${resolved.items === undefined ? "values" : typeOf(root, resolved.items)}`;
+  if (reference?.endsWith("/Duration") === true) return "duration";
+  if (reference?.endsWith("/JobId") === true) return "job id";
+  if (resolved.oneOf !== undefined) return "text or map";
+  if (resolved.type === "integer") return `whole number${bounds(resolved)}`;
+  if (resolved.type === "object") return "map";
+  return resolved.type === "string" ? "text" : String(resolved.type ?? "value");
+}
+
+function bounds({ minimum, maximum }: Schema): string {
+  if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
+  return minimum === undefined ? "" : ` from ${minimum}`;
+}

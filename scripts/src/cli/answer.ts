@@ -1,0 +1,87 @@
+/** Commands that answer what a run asks for: sent to its coordinator, applied once, followed by what is due next. */
+
+import { attach } from "../coordinator/attach.ts";
+import { sendCommand } from "../coordinator/send.ts";
+import type { RunView } from "../coordinator/view.ts";
+import { viewRun } from "../coordinator/view.ts";
+import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import type { InboxCommand } from "../state/inbox.ts";
+import {
+  type CommandContext,
+  type CommandResult,
+  failure,
+  flagInteger,
+  flagText,
+  type Parsed,
+} from "./context.ts";
+import { openRun, scriptOf, summaryOf } from "./run-access.ts";
+
+/** How long an answer waits for what it set in motion, so that its `next[]` is the current one. */
+const FOLLOW_UP_MS = 20_000;
+
+export async function answer(
+  ctx: CommandContext,
+  which: string | undefined,
+  build: (view: RunView) => InboxCommand | CommandResult,
+): Promise<CommandResult> {
+  const opened = openRun(ctx, which);
+  if (!opened.ok) return opened.error;
+  const command = build(opened.value);
+  if ("exitCode" in command) return command;
+  const { runDir } = opened.value;
+  const sent = await sendCommand({ runDir, self: ctx.self, env: ctx.env, clock: ctx.clock, command });
+  if (sent.answer === null) return failure(await refusedCode(sent.started?.exited), [notApplied(runDir)]);
+  if (sent.answer.ok)
+    await attach({
+      runDir,
+      graph: opened.value.graph,
+      script: scriptOf(ctx),
+      clock: ctx.clock,
+      until: "due",
+      timeoutMs: FOLLOW_UP_MS,
+      coordinator: sent.started,
+    });
+  const after = viewRun({ runDir, script: scriptOf(ctx) });
+  const view = after.ok ? after.value : opened.value;
+  return {
+    exitCode: sent.answer.ok ? EXIT.done : EXIT.usage,
+    data: {
+      applied: sent.answer.ok,
+      code: sent.answer.code,
+      message: sent.answer.message,
+      ...summaryOf(view),
+    },
+    text: sent.answer.ok ? sent.answer.message : "",
+    diagnostics: sent.answer.ok
+      ? []
+      : [{ severity: "error", code: sent.answer.code, message: sent.answer.message }],
+    next: view.actions,
+  };
+}
+
+async function refusedCode(exited: Promise<{ exitCode: number | null }> | undefined): Promise<ExitCode> {
+  return (await exited)?.exitCode === EXIT.owned ? EXIT.owned : EXIT.environment;
+}
+
+const notApplied = (runDir: string) =>
+  ({
+    severity: "error",
+    code: "not-applied",
+    message:
+      "No coordinator applied the command; it stays in the run's inbox and is applied by the next one.",
+    fix: `resume ${runDir}`,
+  }) as const;
+
+/** `--job` and `--attempt` of a native command, or the usage fault. */
+export function nativeTarget(parsed: Parsed): { jobId: string; attempt: number } | CommandResult {
+  const jobId = flagText(parsed, "job");
+  const attempt = flagInteger(parsed, "attempt");
+  if (jobId === undefined || attempt === undefined)
+    return missing(jobId === undefined ? "--job JOB" : "--attempt N", "as in the action of `next`");
+  return { jobId, attempt };
+}
+
+export const missing = (flag: string, where: string): CommandResult =>
+  failure(EXIT.usage, [
+    { severity: "error", code: "missing-flag", message: `\`${flag}\` is required, ${where}.` },
+  ]);

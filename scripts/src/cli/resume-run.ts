@@ -1,0 +1,63 @@
+/** `resume RUN` and `run --resume RUN`: reconcile, ask again, go on. */
+
+import { sendCommand } from "../coordinator/send.ts";
+import { startCoordinator } from "../coordinator/start.ts";
+import { EXIT } from "../core/exit-codes.ts";
+import { type CommandContext, type CommandResult, failure } from "./context.ts";
+import { attachAndReport, openRun, summaryOf } from "./run-access.ts";
+
+export async function resumeRun(
+  ctx: CommandContext,
+
+  o: { which: string | undefined; retry: readonly string[]; base: string | null; detach: boolean },
+): Promise<CommandResult> {
+  const run = openRun(ctx, o.which);
+  if (!run.ok) return run.error;
+  const view = run.value;
+  if (o.base !== null && o.retry.length !== 1)
+    return failure(EXIT.usage, [
+      {
+        severity: "error",
+        code: "base-without-retry",
+        message: "`--base COMMIT` goes with exactly one `--retry JOB`: the job that starts from that commit.",
+      },
+    ]);
+  let coordinator = null;
+  for (const jobId of o.retry) {
+    const sent = await sendCommand({
+      runDir: view.runDir,
+      self: ctx.self,
+      env: ctx.env,
+      clock: ctx.clock,
+      command: { kind: "retry", jobId, base: o.base },
+    });
+    coordinator = sent.started ?? coordinator;
+    if (sent.answer?.ok !== true)
+      return failure(sent.answer === null ? EXIT.environment : EXIT.usage, [
+        {
+          severity: "error",
+          code: sent.answer?.code ?? "not-applied",
+          message: sent.answer?.message ?? "No coordinator applied the command.",
+        },
+      ]);
+  }
+  if (view.coordinatorAlive && o.retry.length === 0)
+    return failure(EXIT.owned, [
+      {
+        severity: "error",
+        code: "owned-elsewhere",
+        message: `A coordinator advances \`${view.state.runId}\` already.`,
+        fix: `wait ${view.runDir}`,
+      },
+    ]);
+  coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args: ["--resume"] });
+  if (o.detach)
+    return {
+      exitCode: EXIT.done,
+      data: summaryOf(view),
+      text: `The run goes on in the background: wait ${view.runDir}`,
+      diagnostics: [],
+      next: view.actions,
+    };
+  return attachAndReport(ctx, { view, until: "due", timeoutMs: null, coordinator });
+}

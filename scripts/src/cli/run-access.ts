@@ -1,0 +1,153 @@
+/** Finding the run a command means, and saying how it stands: shared by all commands that take RUN. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type AttachEnd, type AttachInput, attach } from "../coordinator/attach.ts";
+import { createProgress } from "../coordinator/progress.ts";
+import { findRunDir } from "../coordinator/run-dir.ts";
+import { COORDINATOR_LOG, type CoordinatorProcess } from "../coordinator/start.ts";
+import { type RunView, viewRun } from "../coordinator/view.ts";
+import { workspaceRoot } from "../coordinator/workspace-root.ts";
+import type { Diagnostic } from "../core/diagnostic.ts";
+import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import { RUN_FILES } from "../core/layout.ts";
+import { err, ok, type Result } from "../core/result.ts";
+import { completionBlock } from "../prove/completion.ts";
+import { type CommandContext, type CommandResult, failure } from "./context.ts";
+
+export const scriptOf = (ctx: CommandContext): string => ctx.self.at(-1) ?? "orchestrate.mjs";
+
+export function openRun(ctx: CommandContext, which: string | undefined): Result<RunView, CommandResult> {
+  const found = findRunDir({ which, root: workspaceRoot(ctx.env.cwd), cwd: ctx.env.cwd });
+  if (!found.ok)
+    return err(
+      failure(EXIT.usage, [
+        { severity: "error", code: found.error.code, message: found.error.message, fix: found.error.fix },
+      ]),
+    );
+  const view = viewRun({ runDir: found.value.path, script: scriptOf(ctx) });
+  if (view.ok) return ok(view.value);
+  const fault = view.error;
+  const hint = "hint" in fault ? fault.hint : fault.fix;
+  return err(
+    failure(EXIT.environment, [
+      {
+        severity: "error",
+        code: fault.code,
+        message: fault.message,
+        ...(hint === null ? {} : { fix: hint }),
+      },
+    ]),
+  );
+}
+
+/** Watches until `until`, then says how the run stands. The exit code is the contract's for `run`, `resume` and `wait`. */
+export async function attachAndReport(
+  ctx: CommandContext,
+  o: {
+    view: RunView;
+    until: AttachInput["until"];
+    timeoutMs: number | null;
+    coordinator: CoordinatorProcess | null;
+  },
+): Promise<CommandResult> {
+  const progress = createProgress(o.view.graph, (line) => ctx.out.progress(line));
+  const end = await attach({
+    runDir: o.view.runDir,
+    graph: o.view.graph,
+    script: scriptOf(ctx),
+    clock: ctx.clock,
+    until: o.until,
+    timeoutMs: o.timeoutMs,
+    coordinator: o.coordinator,
+    onState: progress,
+  });
+  const own = o.coordinator === null ? null : await exitIfGone(o.coordinator, end);
+  const after = viewRun({ runDir: o.view.runDir, script: scriptOf(ctx) });
+  if (!after.ok)
+    return failure(EXIT.environment, [
+      { severity: "error", code: after.error.code, message: after.error.message },
+    ]);
+  return standing(after.value, { end, coordinatorExit: own });
+}
+
+async function exitIfGone(coordinator: CoordinatorProcess, end: AttachEnd): Promise<number | null> {
+  if (end === "detached" || end === "timeout" || end === "changed") return null;
+  return Promise.race([
+    coordinator.exited.then((exit) => exit.exitCode),
+    new Promise<null>((resolve) => setTimeout(() => resolve(null), 50)),
+  ]);
+}
+
+export function standing(
+  view: RunView,
+  o: { end: AttachEnd; coordinatorExit: number | null },
+): CommandResult {
+  const diagnostics: Diagnostic[] = [];
+  let exitCode: ExitCode = view.exitCode;
+  if (o.end === "detached") exitCode = EXIT.detached;
+  else if (o.end === "interrupted") exitCode = EXIT.interrupted;
+  else if (o.end === "timeout") exitCode = EXIT.actionDue;
+  else if (o.end === "coordinator-gone") {
+    exitCode =
+      o.coordinatorExit === EXIT.environment
+        ? EXIT.environment
+        : o.coordinatorExit === EXIT.owned
+          ? EXIT.owned
+          : EXIT.detached;
+    diagnostics.push(goneDiagnostic(view.runDir, exitCode));
+  }
+  return {
+    exitCode,
+    data: summaryOf(view),
+    text: completionBlock({ graph: view.graph, state: view.state, runDir: view.runDir }),
+    diagnostics,
+    next: view.actions,
+  };
+}
+
+function goneDiagnostic(runDir: string, exitCode: ExitCode): Diagnostic {
+  const log = lastLogLine(runDir);
+  const why =
+    exitCode === EXIT.owned
+      ? "Another coordinator owns the run."
+      : "The coordinator ended before the run did; nothing recorded is lost.";
+  return {
+    severity: "error",
+    code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
+    message: `${why}${log === null ? "" : ` ${log}`}`,
+    fix: `resume ${runDir}`,
+  };
+}
+
+/** Small, and the same for every command that ends with how the run stands. */
+export function summaryOf(view: RunView): Record<string, unknown> {
+  const count = (pick: (job: RunView["state"]["jobs"][string]) => boolean): number =>
+    Object.values(view.state.jobs).filter(pick).length;
+  return {
+    runId: view.state.runId,
+    runDir: view.runDir,
+    status: view.state.status,
+    reason: view.state.reason,
+    jobs: {
+      total: Object.keys(view.state.jobs).length,
+      queued: count((j) => j.status === "queued"),
+      running: count((j) => j.status === "running"),
+      success: count((j) => j.status === "success"),
+      failed: count((j) => j.status === "failed"),
+      blocked: count((j) => j.status === "blocked"),
+      accepted: count((j) => j.outcome === "accepted"),
+      rejected: count((j) => j.outcome === "rejected"),
+    },
+    mock: view.state.mock,
+    report: `${view.runDir}/${RUN_FILES.report}`,
+  };
+}
+
+function lastLogLine(runDir: string): string | null {
+  try {
+    const lines = readFileSync(join(runDir, COORDINATOR_LOG), "utf8").trimEnd().split("\n");
+    return lines.at(-1)?.slice(0, 500) || null;
+  } catch {
+    return null;
+  }
+}
