@@ -264,6 +264,13 @@ export interface PlanJob {
     [k: string]: string;
   };
   mock: MockStep[] | null;
+  /**
+   * runtime and fallbacks as the spec has them, for routing again
+   */
+  requested?: {
+    runtime: string | null;
+    fallbackRuntime: string[];
+  };
 }
 /**
  * This interface was referenced by `Graph`'s JSON-Schema
