@@ -1,0 +1,308 @@
+/**
+ * The part of a plan that needs no inventory: graph, tiers, tools, and what a spec must have at its tiers. `validate`
+ * stops here.
+ */
+import type { Diagnostic } from "../core/diagnostic.ts";
+import { SPEC_LIMITS } from "../core/policy.ts";
+import { looksSecretName } from "../core/secret-patterns.ts";
+import { riskAtLeast } from "../core/tiers.ts";
+import { buildJobGraph, type GraphFault, type JobGraph, unorderedAmong } from "./job-graph.ts";
+import type { NormalCommand, NormalJob } from "./normal.ts";
+import { findOverlaps, matchesMoreThan, OVERLAPS_SHOWN, type OwningJob } from "./overlap.ts";
+import type { DeriveFacts, RepoState } from "./plan-input.ts";
+import { type DerivedTier, deriveTier, isWriter, type TierAttributes } from "./tier.ts";
+
+/** One job with everything that follows from the spec alone. */
+export interface DerivedJob extends DerivedTier {
+  readonly job: NormalJob;
+  /** Position in the graph, which is the plan order. */
+  readonly at: number;
+  readonly writer: boolean;
+  /** Another writer of the same repository is not ordered with this one. */
+  readonly parallel: boolean;
+  readonly repo: RepoState | null;
+  /** Runs a declared program (`agent: false`), no agent. */
+  readonly program: boolean;
+  readonly tools: {
+    readonly allowed: readonly string[];
+    readonly disallowed: readonly string[];
+    readonly origin: "spec" | "tier";
+  };
+}
+
+export interface Derivation {
+  readonly graph: JobGraph;
+  /** In plan order. */
+  readonly jobs: readonly DerivedJob[];
+}
+
+/** `value` is null only when the jobs make no graph; other errors are reported beside it. */
+export function deriveJobs(
+  jobs: readonly NormalJob[],
+  facts: DeriveFacts,
+): { readonly value: Derivation | null; readonly diagnostics: Diagnostic[] } {
+  const built = buildJobGraph(jobs);
+  if (built.graph === null)
+    return { value: null, diagnostics: built.faults.map((fault) => graphFault(fault, jobs, facts)) };
+  const { graph } = built;
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const ordered = graph.ids.map((id) => byId.get(id) as NormalJob);
+  const repoOf = remember(facts.repoOf);
+  const repos = ordered.map((job) => repoOf(job.cwd));
+  const attributes = ordered.map((job) => tierAttributes(job, facts));
+  const writers = attributes.map(isWriter);
+  const parallel = parallelWriters(graph, writers, repos, ordered);
+  const trackedFiles = remember(facts.trackedFiles);
+  const derived = ordered.map((job, at): DerivedJob => {
+    const repo = repos[at] ?? null;
+    const tier = deriveTier(attributes[at] as TierAttributes, {
+      parallelWriter: parallel[at] as boolean,
+      broad: () =>
+        repo !== null && matchesMoreThan(SPEC_LIMITS.broadFiles, owning(job, at, repo), trackedFiles),
+    });
+    const program = isProgram(job, facts);
+    return {
+      ...tier,
+      job,
+      at,
+      writer: writers[at] as boolean,
+      parallel: parallel[at] as boolean,
+      repo,
+      program,
+      tools: toolsOf({ job, program, tier, writer: writers[at] as boolean }),
+    };
+  });
+  return {
+    value: { graph, jobs: derived },
+    diagnostics: [
+      ...derived.flatMap((one) => demands(one, facts)),
+      ...overlapFaults(graph, derived, trackedFiles, facts),
+    ],
+  };
+}
+
+/** A diagnostic about one field of one job. */
+export function jobDiagnostic(
+  job: Pick<NormalJob, "index">,
+  field: string,
+  facts: Pick<DeriveFacts, "locate">,
+  rest: Omit<Diagnostic, "path" | "line" | "column">,
+): Diagnostic {
+  const place = facts.locate?.(["jobs", job.index, field]) ?? facts.locate?.(["jobs", job.index]) ?? null;
+  return { ...rest, path: `jobs[${job.index}].${field}`, ...(place ?? {}) };
+}
+
+const remember = <V>(ask: (key: string) => V): ((key: string) => V) => {
+  const known = new Map<string, V>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, ask(key));
+    return known.get(key) as V;
+  };
+};
+
+function graphFault(fault: GraphFault, jobs: readonly NormalJob[], facts: DeriveFacts): Diagnostic {
+  const job = jobs.find(({ id }) => id === fault.id) as NormalJob;
+  const say = (code: string, message: string, fix: string): Diagnostic =>
+    jobDiagnostic(job, "depends_on", facts, { severity: "error", code, message, fix });
+  switch (fault.kind) {
+    case "unknown":
+      return say(
+        "unknown-dependency",
+        `\`${fault.id}\` depends on \`${fault.dependency}\`, which is no job of this spec.`,
+        "Name an existing job or remove the dependency.",
+      );
+    case "self":
+      return say(
+        "self-dependency",
+        `\`${fault.id}\` depends on itself.`,
+        "Remove it from its own `depends_on`.",
+      );
+    case "cycle":
+      return say(
+        "cyclic-dependency",
+        `Jobs wait for each other: ${fault.path.map((id) => `\`${id}\``).join(" → ")}.`,
+        "Remove one of these dependencies.",
+      );
+  }
+}
+
+function tierAttributes(job: NormalJob, facts: DeriveFacts): TierAttributes {
+  const own = new Set(job.runtime === null ? [] : (facts.traits(job.runtime)?.providerEnv ?? []));
+  return {
+    task: job.task,
+    effect: job.effect,
+    effectSource: job.effectSource,
+    destructive: job.destructive,
+    importance: job.importance,
+    untrusted: job.untrusted,
+    ownedPaths: job.ownedPaths,
+    hasVerification: job.verification.length > 0,
+    hasInvocation: job.invocation !== null,
+    hasShellTool: job.allowedTools?.some((word) => /^shell\b/.test(word)) === true,
+    credentials: (job.invocation?.envAllow ?? []).filter((name) => looksSecretName(name) && !own.has(name)),
+  };
+}
+
+/** Per repository; outside of one, per folder, as nothing else says that two folders are unrelated. */
+function parallelWriters(
+  graph: JobGraph,
+  writers: readonly boolean[],
+  repos: readonly (RepoState | null)[],
+  jobs: readonly NormalJob[],
+): boolean[] {
+  const groups = new Map<string, number>();
+  const group = writers.map((writer, at) => {
+    if (!writer) return "";
+    const key = repos[at]?.topLevel ?? `cwd:${jobs[at]?.cwd}`;
+    groups.set(key, (groups.get(key) ?? 0) + 1);
+    return key;
+  });
+  const parallel = writers.map(() => false);
+  for (const [key, count] of groups) {
+    if (count < 2) continue;
+    unorderedAmong(graph, (at) => group[at] === key).forEach((is, at) => {
+      if (is) parallel[at] = true;
+    });
+  }
+  return parallel;
+}
+
+const isProgram = (job: NormalJob, facts: DeriveFacts): boolean =>
+  job.runtime !== null && facts.traits(job.runtime)?.agent === false;
+
+/** As declared, else the least that its tier's work takes: reading, and for a writer editing and its own checks. */
+function toolsOf(o: {
+  job: NormalJob;
+  program: boolean;
+  tier: DerivedTier;
+  writer: boolean;
+}): DerivedJob["tools"] {
+  const { job } = o;
+  if (job.allowedTools !== null)
+    return { allowed: job.allowedTools, disallowed: job.disallowedTools, origin: "spec" };
+  const base = { disallowed: job.disallowedTools, origin: "tier" } as const;
+  if (o.program) return { ...base, allowed: [] };
+  const mayWrite = o.writer && riskAtLeast(o.tier.riskTier, "R1");
+  return {
+    ...base,
+    allowed: mayWrite
+      ? ["read", "search", "edit", "write", ...new Set(job.verification.map(shellTool))]
+      : ["read", "search"],
+  };
+}
+
+const shellTool = (command: NormalCommand): string =>
+  `shell(${[command.command, ...command.args].join(" ")})`;
+
+/** What a job must declare because of its tier or of the kind of runtime that it names. */
+function demands(one: DerivedJob, facts: DeriveFacts): Diagnostic[] {
+  const { job, riskTier } = one;
+  const found: Diagnostic[] = [];
+  const fault = (field: string, code: string, message: string, fix: string): void => {
+    found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));
+  };
+  const tier = `\`${job.id}\` is ${riskTier} (${one.tierDerivation.join(", ")})`;
+  if (riskAtLeast(riskTier, "R2") && one.writer && job.verification.length + job.checks.length === 0)
+    fault(
+      "verification",
+      "r2-without-checks",
+      `${tier} and writes, but nothing says how its work is checked.`,
+      "Add a `verification` command or a `checks` entry, or lower what it declares.",
+    );
+  if (riskTier === "R3" && job.preview === null)
+    fault(
+      "preview",
+      "r3-without-preview",
+      `${tier}, but has no \`preview\`.`,
+      "Add a command without effects that shows what will happen, or at least 20 characters of text.",
+    );
+  if (riskTier === "R3" && job.rollback === null)
+    fault(
+      "rollback",
+      "r3-without-rollback",
+      `${tier}, but has no \`rollback\`.`,
+      "Add the command that undoes it, or at least 20 characters that say how.",
+    );
+  found.push(...kindDemands(one, facts));
+  return found;
+}
+
+function kindDemands({ job, program }: DerivedJob, facts: DeriveFacts): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const fault = (field: string, code: string, message: string, fix: string): void => {
+    found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));
+  };
+  const known = job.runtime !== null && facts.traits(job.runtime) !== null;
+  if (job.invocation !== null && known && !program)
+    fault(
+      "invocation",
+      "invocation-on-agent",
+      `\`${job.id}\` gives an \`invocation\` to \`${job.runtime}\`, which is an agent: only its adapter builds its command.`,
+      "Remove `invocation`, or name a runtime that is declared with `agent: false`.",
+    );
+  if (!program) return found;
+  if (job.invocation === null)
+    fault(
+      "invocation",
+      "invocation-missing",
+      `\`${job.id}\` runs the program \`${job.runtime}\`, but has no \`invocation\`.`,
+      "Add `invocation: {command, args}`: a program runs exactly that.",
+    );
+  const given: [string, boolean][] = [
+    ["allowed_tools", job.allowedTools !== null],
+    ["disallowed_tools", job.disallowedTools.length > 0],
+    ["model", job.model !== null],
+    ["effort", job.effort !== null],
+  ];
+  for (const [field, is] of given)
+    if (is)
+      fault(
+        field,
+        "field-on-program",
+        `\`${job.id}\` declares \`${field}\`, but \`${job.runtime}\` is a program without a model inside.`,
+        `Remove \`${field}\`.`,
+      );
+  return found;
+}
+
+function owning(job: NormalJob, at: number, repo: RepoState | null): OwningJob {
+  const root = repo?.topLevel ?? job.cwd;
+  return {
+    at,
+    root,
+    folder: job.cwd === root ? "" : job.cwd.slice(root.length).replace(/^\/+/, ""),
+    ownedPaths: job.ownedPaths,
+    outputs: job.outputs.map((output) => output.path),
+  };
+}
+
+function overlapFaults(
+  graph: JobGraph,
+  jobs: readonly DerivedJob[],
+  trackedFiles: (root: string) => readonly string[],
+  facts: DeriveFacts,
+): Diagnostic[] {
+  const roots = new Set(jobs.flatMap(({ repo }) => (repo === null ? [] : [repo.topLevel])));
+  const owners = jobs
+    .filter((one) => one.parallel && one.job.ownedPaths.length > 0)
+    .map((one) => owning(one.job, one.at, one.repo));
+  // Outside of a repository there is no list of files to ask for.
+  const overlaps = findOverlaps(graph, owners, (root) => (roots.has(root) ? trackedFiles(root) : []));
+  const found = overlaps.map(({ jobs: [a, b], globs, path }) => {
+    const [first, second] = [jobs[a] as DerivedJob, jobs[b] as DerivedJob];
+    const where = path === null ? "" : `, for example \`${path}\``;
+    return jobDiagnostic(second.job, "owned_paths", facts, {
+      severity: "error",
+      code: "owned-paths-overlap",
+      message: `\`${first.job.id}\` owns \`${globs[0]}\` and \`${second.job.id}\` owns \`${globs[1]}\`: both may write the same file${where}, and no dependency orders them.`,
+      fix: `Let one depend on the other, or give them different paths.`,
+    });
+  });
+  if (overlaps.length === OVERLAPS_SHOWN)
+    found.push({
+      severity: "info",
+      code: "more-faults",
+      message: `Only the first ${OVERLAPS_SHOWN} overlaps of owned paths are listed.`,
+    });
+  return found;
+}

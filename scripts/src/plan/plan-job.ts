@@ -1,0 +1,82 @@
+/** One job as the frozen plan holds it: every effective value, and who gave it. */
+import type { PlanJob } from "../core/generated/graph.ts";
+import type { Derivation } from "./derive.ts";
+import { isPlaceholder } from "./filter.ts";
+import { worktreeProblem } from "./isolation.ts";
+import type { RoutedJob } from "./route-all.ts";
+
+export function toPlanJob(one: RoutedJob, { graph }: Derivation): PlanJob {
+  const { job, answer, isolation } = one;
+  const { repo } = one;
+  const problem = isolation.isolation === "worktree" ? worktreeProblem(job.cwd, repo) : null;
+  const { model, effort } = answer.route.chain[0] ?? { model: null, effort: null };
+  return {
+    id: job.id,
+    index: one.at,
+    stage: graph.stage[one.at] as number,
+    task: job.task,
+    effect: job.effect,
+    destructive: job.destructive,
+    writer: one.writer,
+    dependsOn: (graph.dependencies[one.at] as readonly number[]).map((at) => graph.ids[at] as string),
+    cwd: job.cwd,
+    repo: repo?.topLevel ?? null,
+    prompt: job.prompt,
+    skill: job.skill,
+    agent: job.agent,
+    promptGenerated: job.promptGenerated,
+    expectedOutput: job.expectedOutput,
+    timeoutMs: job.timeoutMs,
+    stallAfterMs: job.stallAfterMs,
+    importance: job.importance,
+    approval: job.approval,
+    authority: job.authority,
+    preview: job.preview as PlanJob["preview"],
+    rollback: job.rollback as PlanJob["rollback"],
+    isolation: isolation.isolation,
+    isolationOrigin: isolation.origin,
+    untrusted: job.untrusted,
+    ownedPaths: [...job.ownedPaths],
+    tools: {
+      allowed: [...one.tools.allowed],
+      disallowed: [...one.tools.disallowed],
+      origin: one.tools.origin,
+    },
+    inputs: job.inputs as PlanJob["inputs"],
+    outputs: job.outputs as PlanJob["outputs"],
+    checks: [...job.checks],
+    verification: job.verification as PlanJob["verification"],
+    invocation: job.invocation as PlanJob["invocation"],
+    session: job.session,
+    retry: { ...job.retry, classes: [...job.retry.classes] },
+    maxPromotions: job.session === null ? job.maxPromotions : 0,
+    maxOutputBytes: job.maxOutputBytes,
+    capabilityFloor: one.capabilityFloor,
+    capabilityDerivation: one.capabilityDerivation,
+    riskTier: one.riskTier,
+    tierDerivation: one.tierDerivation,
+    modelPinned: job.model,
+    effortPinned: job.effort,
+    route: problem === null ? answer.route : { ...answer.route, blocked: problem },
+    origins: originsOf(one, model, effort),
+    mock: job.mock as PlanJob["mock"],
+    requested: { runtime: job.runtime, fallbackRuntime: [...job.fallbackRuntime] },
+  };
+}
+
+/** Field name as in the spec → who gave the effective value. */
+function originsOf(one: RoutedJob, model: string | null, effort: string | null): Record<string, string> {
+  const { job, isolation } = one;
+  const runtimeGiven = job.runtime !== null && !isPlaceholder(job.runtime);
+  return {
+    ...job.origins,
+    effect: job.effectSource === "declared" ? (job.origins["effect"] ?? "spec") : "policy",
+    isolation: isolation.origin.startsWith("policy:") ? "policy" : isolation.origin,
+    allowed_tools: one.tools.origin === "spec" ? "spec" : "policy",
+    risk_tier: "policy",
+    capability_floor: "policy",
+    runtime: runtimeGiven ? "spec" : "inventory",
+    model: job.model !== null ? "spec" : model === null ? "built-in" : "inventory",
+    effort: job.effort !== null ? "spec" : effort === null ? "built-in" : "inventory",
+  };
+}

@@ -1,0 +1,85 @@
+/** What a reader of the plan should know beyond its jobs: warnings of routes and of the run as a whole. */
+import type { Diagnostic } from "../core/diagnostic.ts";
+import type { PlanJob } from "../core/generated/graph.ts";
+import { type Derivation, type DerivedJob, jobDiagnostic } from "./derive.ts";
+import type { PlanInput, RepoState } from "./plan-input.ts";
+import type { RoutedJob } from "./route-all.ts";
+import type { Route } from "./route-words.ts";
+import { isJudgment } from "./tier.ts";
+
+export function routeDiagnostics(one: RoutedJob, input: PlanInput): Diagnostic[] {
+  return one.answer.notes.map((note) =>
+    jobDiagnostic(one.job, note.code === "pinned-missing" ? "runtime" : "fallback_runtime", input.facts, {
+      severity: "warning",
+      code: note.code,
+      message: `\`${one.job.id}\`: ${note.message}`,
+    }),
+  );
+}
+
+/** What concerns the run as a whole. */
+export function runDiagnostics(
+  jobs: readonly PlanJob[],
+  arbiter: Route,
+  input: PlanInput,
+  { jobs: derived }: Derivation,
+): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const [only] = jobs;
+  if (jobs.length === 1 && only !== undefined && !isJudgment(only.task))
+    found.push({
+      severity: "info",
+      code: "orchestration-adds-nothing",
+      message: `One job, nothing in parallel and no review: running \`${only.id}\` directly would do the same.`,
+    });
+  for (const [key, ids] of blockedGroups(jobs)) {
+    const [code, detail] = JSON.parse(key) as [string, string];
+    const named = ids
+      .slice(0, 3)
+      .map((id) => `\`${id}\``)
+      .join(", ");
+    const more = ids.length > 3 ? ` and ${ids.length - 3} more` : "";
+    const job = (derived[(jobs.find(({ id }) => id === ids[0]) as PlanJob).index] as DerivedJob).job;
+    found.push(
+      jobDiagnostic(job, "runtime", input.facts, {
+        severity: "warning",
+        code: "job-blocked",
+        message: `${named}${more} would be blocked (${code}): ${detail}.`,
+      }),
+    );
+  }
+  for (const repo of distinctRepos(derived))
+    if (repo.dirty > 0 && jobs.some((job) => job.repo === repo.topLevel && job.isolation === "worktree"))
+      found.push({
+        severity: "warning",
+        code: "dirty-base",
+        message: `\`${repo.topLevel}\` has ${repo.dirty} path${repo.dirty === 1 ? "" : "s"} with uncommitted changes: worktrees start from ${repo.baseCommit?.slice(0, 12) ?? "nothing"} without them.`,
+        fix: "Commit what the jobs must see.",
+      });
+  if (arbiter.blocked !== null && jobs.some((job) => job.route.blocked === null))
+    found.push({
+      severity: "info",
+      code: "arbiter-native",
+      message: `No route judges this run by itself: ${arbiter.blocked.detail}.`,
+    });
+  return found;
+}
+
+function blockedGroups(jobs: readonly PlanJob[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const job of jobs) {
+    if (job.route.blocked === null) continue;
+    const key = JSON.stringify([job.route.blocked.code, job.route.blocked.detail]);
+    const ids = groups.get(key);
+    if (ids === undefined) groups.set(key, [job.id]);
+    else ids.push(job.id);
+  }
+  return groups;
+}
+
+/** Every repository that holds a job, by path. */
+export function distinctRepos(jobs: readonly DerivedJob[]): RepoState[] {
+  const repos = new Map<string, RepoState>();
+  for (const { repo } of jobs) if (repo !== null) repos.set(repo.topLevel, repo);
+  return [...repos.values()].sort((a, b) => (a.topLevel < b.topLevel ? -1 : 1));
+}

@@ -1,0 +1,90 @@
+/** Sifting: every candidate of the world for one job, passed, set aside, or rejected with its reasons. */
+import { candidatesOf, type RouteCandidate, type RouteJob, type RouteWorld } from "./candidates.ts";
+import { isPlaceholder, mayLead, pinOf, type Rejection, raiseFor, rejections } from "./filter.ts";
+import { compareIds } from "./job-graph.ts";
+import { rank } from "./rank.ts";
+
+export type Raise = "unverified" | "auto-approval";
+
+export interface Sifted {
+  readonly passed: readonly RouteCandidate[];
+  readonly rejected: readonly Rejected[];
+}
+
+export interface Rejected {
+  readonly runtime: string;
+  readonly model: string | null;
+  readonly live: boolean;
+  readonly reasons: readonly (Rejection | { readonly code: "needs-worktree"; readonly detail: string })[];
+}
+
+/** Sorts every candidate of every record. More isolation is asked for only when nobody else could lead. */
+export function sift(job: RouteJob, world: RouteWorld): Sifted & { readonly raise: Raise | null } {
+  const { passed, aside, rejected } = judgeAll(job, world);
+  const raise = raiseNeeded(job, world, passed, aside);
+  if (raise !== null) return { passed: [...passed, ...aside], rejected, raise };
+  const spared = aside.map((candidate) => setAside(candidate, job));
+  return { passed, rejected: [...rejected, ...spared, ...missingNames(job, world)], raise: null };
+}
+
+function judgeAll(
+  job: RouteJob,
+  world: RouteWorld,
+): { passed: RouteCandidate[]; aside: RouteCandidate[]; rejected: Rejected[] } {
+  const passed: RouteCandidate[] = [];
+  const aside: RouteCandidate[] = [];
+  const rejected: Rejected[] = [];
+  for (const record of [...world.records].sort((a, b) => compareIds(a.id, b.id)))
+    for (const candidate of candidatesOf(record, job, world)) {
+      const reasons = rejections({ candidate, job, world });
+      if (reasons.length > 0) rejected.push(rejectedAs(candidate, reasons));
+      else if (raiseFor({ candidate, job }) !== null) aside.push(candidate);
+      else passed.push(candidate);
+    }
+  return { passed, aside, rejected };
+}
+
+const rejectedAs = (candidate: RouteCandidate, reasons: Rejected["reasons"]): Rejected => ({
+  runtime: candidate.record.id,
+  model: candidate.model,
+  live: !reasons.some(({ code }) => code === "not-live" || code === "auth-false"),
+  reasons,
+});
+
+function setAside(candidate: RouteCandidate, job: RouteJob): Rejected {
+  const kind = raiseFor({ candidate, job });
+  const detail =
+    kind === "unverified"
+      ? "its write boundary is unverified: it would make the job R2, and another does without"
+      : "it approves everything itself, so it may write only in a worktree, and another does without";
+  return rejectedAs(candidate, [{ code: "needs-worktree", detail }]);
+}
+
+/** What the best of those set aside asks for, when it is the only way to have a candidate. */
+function raiseNeeded(
+  job: RouteJob,
+  world: RouteWorld,
+  passed: readonly RouteCandidate[],
+  aside: readonly RouteCandidate[],
+): Raise | null {
+  const leads = mayLead(job);
+  if (passed.some(leads)) return null;
+  const leading = aside.filter(leads);
+  if (leading.length === 0 && passed.length > 0) return null;
+  const best = rank(leading.length > 0 ? leading : aside, job, world).order[0];
+  return best === undefined ? null : raiseFor({ candidate: best.candidate, job });
+}
+
+/** Names in the spec that no probe has a record of. */
+function missingNames(job: RouteJob, world: RouteWorld): Rejected[] {
+  const pin = pinOf(job);
+  const names = [...(pin === null ? [] : [pin]), ...job.fallbackRuntime].filter(
+    (name) => !isPlaceholder(name) && !world.records.some((record) => record.id === name),
+  );
+  return [...new Set(names)].map((runtime) => ({
+    runtime,
+    model: null,
+    live: false,
+    reasons: [{ code: "not-live", detail: "was not found on this host" }],
+  }));
+}
