@@ -1,4 +1,6 @@
 /** One command line that is not answered from prepared text: parse, load the handler, run it, print its result. */
+import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { systemClock } from "../host/clock.ts";
 import { type Environment, systemEnvironment } from "../host/env.ts";
@@ -16,7 +18,11 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
   }
   const request = parseRequest(argv);
   const json = request.kind === "help" ? false : request.json;
-  const printer = createPrinter({ json, stderrIsTty: env.stderrIsTty });
+  const printer = createPrinter({
+    json,
+    stderrIsTty: env.stderrIsTty,
+    readSource: (file) => readBounded(resolve(env.cwd, file)),
+  });
   if (request.kind === "usage") {
     printer.result(request.command, failure(EXIT.usage, request.diagnostics));
     return EXIT.usage;
@@ -49,3 +55,14 @@ const contextOf = (env: Environment, self: readonly string[], out: Printer): Com
   self,
   out,
 });
+
+const EXCERPT_FILE_MAX = 16 * 1024 * 1024;
+
+function readBounded(path: string): string | null {
+  try {
+    const stat = statSync(path);
+    return stat.isFile() && stat.size <= EXCERPT_FILE_MAX ? readFileSync(path, "utf8") : null;
+  } catch {
+    return null;
+  }
+}

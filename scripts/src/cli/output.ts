@@ -1,6 +1,7 @@
 /** The only printer: one JSON document or text for people on stdout, everything else on stderr. */
 import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
 import type { CommandResult } from "./context.ts";
+import { excerpts, type ReadSource } from "./excerpt.ts";
 import { endLine, processSink, type Sink } from "./sink.ts";
 
 /** A harness cuts long answers: more than these are counted, not printed. */
@@ -27,6 +28,8 @@ export interface PrinterOptions {
   readonly json: boolean;
   readonly stderrIsTty: boolean;
   readonly sink?: Sink;
+  /** For the lines that findings are about; without it none are shown. */
+  readonly readSource?: ReadSource;
 }
 
 export function createPrinter(options: PrinterOptions): Printer {
@@ -67,7 +70,7 @@ export function createPrinter(options: PrinterOptions): Printer {
       if (options.json && !streamed) return out(`${JSON.stringify(toDocument(command, result))}\n`);
       if (!streamed) out(endLine(result.text));
       if (!options.json) out(renderNext(result.next));
-      error(renderDiagnostics(result.diagnostics));
+      error(renderDiagnostics(result.diagnostics, options.readSource));
     },
   };
 }
@@ -113,15 +116,18 @@ function boundDiagnostics(list: readonly Diagnostic[], limit: number): readonly 
   ];
 }
 
-/** `file:line:column: severity[code]: message`, with the fix below it. */
-export function renderDiagnostics(list: readonly Diagnostic[]): string {
-  return boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText).map(renderDiagnostic).join("");
+/** `file:line:column: severity[code]: message`, the line it is about, and the fix. */
+export function renderDiagnostics(list: readonly Diagnostic[], readSource?: ReadSource): string {
+  const shown = boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText);
+  const lines = readSource === undefined ? new Map<Diagnostic, string>() : excerpts(shown, readSource);
+  return shown.map((d) => renderDiagnostic(d, lines.get(d))).join("");
 }
 
-function renderDiagnostic(d: Diagnostic): string {
+function renderDiagnostic(d: Diagnostic, excerpt: string | undefined): string {
   const place = [d.file, d.line, d.column].filter((part) => part !== undefined).join(":");
   const where = d.path === undefined || d.path === "" ? "" : ` (${d.path})`;
   const lines = [`${place === "" ? "" : `${place}: `}${d.severity}[${d.code}]: ${d.message}${where}`];
+  if (excerpt !== undefined) lines.push(...excerpt.split("\n"));
   for (const other of d.related ?? [])
     lines.push(`    see ${other.line === undefined ? "" : `line ${other.line}: `}${other.message}`);
   if (d.fix !== undefined) lines.push(`    fix: ${d.fix}`);

@@ -2,8 +2,8 @@
 import type * as Payloads from "../core/generated/trace.ts";
 import validateLine from "../core/generated/trace.validate.js";
 import { POLICY } from "../core/policy.ts";
-import { sha256 } from "../host/files.ts";
-import { type LineLogLimits, openLineLog } from "./line-log.ts";
+import { readTextIfPresent, sha256 } from "../host/files.ts";
+import { type LineLogLimits, openLineLog, readLineLog } from "./line-log.ts";
 
 export type TraceLine = Payloads.TraceLine;
 export type TraceRelation = TraceLine["relation"];
@@ -43,8 +43,8 @@ export interface TraceStatus {
   readonly records: number;
   /** Records that are missing; null when that cannot be known. */
   readonly lost: number | null;
-  /** `bounds`, `write-failed`, `malformed`, `interrupted`; null when complete. */
-  readonly reason: "bounds" | "write-failed" | "malformed" | "interrupted" | null;
+  /** Null when complete. `recorded`: the writer stated a loss, and why is no longer known. */
+  readonly reason: "bounds" | "write-failed" | "malformed" | "interrupted" | "recorded" | null;
 }
 
 export interface Trace {
@@ -113,6 +113,29 @@ function statusOf(facts: {
   return { status, records, lost: interrupted ? null : facts.dropped + malformed, reason };
 }
 
+/**
+ * The status of a stored trace, without writing to it. The last `report` record states what its writer knew; a trace
+ * that ends otherwise lost an unknown number, unless its coordinator is still at work (`open`).
+ */
+export function traceStatusOf(file: string, options: { readonly open?: boolean } = {}): TraceStatus {
+  let stored: ReturnType<typeof readLineLog>;
+  try {
+    stored = readLineLog(file);
+  } catch {
+    return { status: "absent", records: 0, lost: null, reason: "write-failed" };
+  }
+  const { records, lastLine, tornTail } = stored;
+  if (records === 0) return { status: "absent", records, lost: 0, reason: null };
+  const last = lastLine === null ? null : parseTraceLine(lastLine);
+  if (last?.kind === "report" && !tornTail) {
+    const { traceStatus: status, lost } = last.payload as Payloads.ReportPayload;
+    return { status, records, lost, reason: status === "complete" ? null : "recorded" };
+  }
+  if (records >= TRACE_LIMITS.maxRecords) return { status: "partial", records, lost: null, reason: "bounds" };
+  if (options.open === true && !tornTail) return { status: "complete", records, lost: 0, reason: null };
+  return { status: "partial", records, lost: null, reason: "interrupted" };
+}
+
 /** 32 hex digits, the same for every record of a run. */
 export const traceIdOf = (runId: string): string => sha256(`trace:${runId}`).slice(0, 32);
 
@@ -141,4 +164,29 @@ export function parseTraceLine(line: string): TraceLine | null {
   } catch {
     return null;
   }
+}
+
+/** The status of a trace that nobody is writing, read without changing anything. */
+export function traceStatusOf(file: string): TraceStatus {
+  let records = 0;
+  let last: string | null = null;
+  for (const part of traceParts(file)) {
+    const lines = part.split("\n").filter((line) => line !== "");
+    records += lines.length;
+    last = lines.at(-1) ?? last;
+  }
+  const interrupted = last !== null && parseTraceLine(last)?.kind !== "report";
+  return statusOf({ records, dropped: 0, fault: null, malformed: 0, interrupted });
+}
+
+/** Rotated parts first, oldest first; a missing file is no part. */
+function traceParts(file: string): string[] {
+  const parts: string[] = [];
+  for (let n = 1; ; n++) {
+    const part = readTextIfPresent(`${file}.${n}`);
+    if (part === null) break;
+    parts.push(part);
+  }
+  const current = readTextIfPresent(file);
+  return current === null ? parts : [...parts, current];
 }

@@ -1,3 +1,17 @@
-import { notBuilt } from "../not-built.ts";
+import { answer, missing } from "../answer.ts";
+import { flagText, type Handler } from "../context.ts";
 
-export const handler = notBuilt("approve");
+export const handler: Handler = async (ctx, parsed) => {
+  const jobId = flagText(parsed, "job");
+  const scope = flagText(parsed, "scope");
+  if (jobId === undefined) return missing("--job JOB", "as in the action of `next`");
+  if (scope === undefined) return missing("--scope SHA256", "as in the action of `next`");
+  return answer(ctx, parsed.args[0], (view) => ({
+    kind: "approve",
+    jobId,
+    scope,
+    actor: view.state.harness.name,
+    attested: !ctx.env.stdoutIsTty,
+    note: flagText(parsed, "note") ?? null,
+  }));
+};

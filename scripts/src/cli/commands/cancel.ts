@@ -1,3 +1,9 @@
-import { notBuilt } from "../not-built.ts";
+import { answer } from "../answer.ts";
+import { flagText, type Handler } from "../context.ts";
 
-export const handler = notBuilt("cancel");
+export const handler: Handler = async (ctx, parsed) =>
+  answer(ctx, parsed.args[0], () => ({
+    kind: "cancel",
+    jobId: flagText(parsed, "job") ?? null,
+    hard: false,
+  }));

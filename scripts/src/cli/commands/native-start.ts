@@ -1,3 +1,12 @@
-import { notBuilt } from "../not-built.ts";
+import { answer, nativeTarget } from "../answer.ts";
+import { flagText, type Handler } from "../context.ts";
 
-export const handler = notBuilt("native start");
+export const handler: Handler = async (ctx, parsed) => {
+  const target = nativeTarget(parsed);
+  if ("exitCode" in target) return target;
+  return answer(ctx, parsed.args[0], () => ({
+    kind: "native-start",
+    ...target,
+    handle: flagText(parsed, "handle") ?? null,
+  }));
+};

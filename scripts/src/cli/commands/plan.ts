@@ -1,3 +1,43 @@
-import { notBuilt } from "../not-built.ts";
+import { planSpec } from "../../coordinator/plan-spec.ts";
+import { EXIT } from "../../core/exit-codes.ts";
+import { gateReport } from "../../plan/gate.ts";
+import { jobText, planDot, planMermaid, planText } from "../../plan/render-plan.ts";
+import { failure, flagList, flagText, type Handler } from "../context.ts";
+import { planFlags } from "../plan-flags.ts";
 
-export const handler = notBuilt("plan");
+/** Up to here each job is told in full; above, `--only JOB` asks for one. */
+const DETAILED_JOBS = 12;
+
+export const handler: Handler = async (ctx, parsed) => {
+  const flags = planFlags(ctx.env, parsed);
+  const { planned, diagnostics } = await planSpec({
+    path: parsed.args[0] as string,
+    env: ctx.env,
+    clock: ctx.clock,
+    flags,
+  });
+  if (planned === null) return failure(EXIT.usage, diagnostics);
+  const { graph, inventory, loaded } = planned;
+  const gate = gateReport(graph, inventory, loaded.config.declared);
+  const form = flagText(parsed, "graph") ?? "text";
+  const detailed = graph.jobs.length <= DETAILED_JOBS || flagList(parsed, "only").length > 0;
+  const text =
+    form === "mermaid"
+      ? planMermaid(graph)
+      : form === "dot"
+        ? planDot(graph)
+        : [
+            planText(graph, gate),
+            ...(detailed
+              ? graph.jobs.map((job) => jobText(job, gate))
+              : [`(${graph.jobs.length} jobs: add --only JOB to see one in full)\n`]),
+          ].join("\n");
+  const configFiles = loaded.config.files.map(({ path, source, kind, sha256, confirmed }) => ({
+    path,
+    source,
+    kind,
+    sha256,
+    confirmed,
+  }));
+  return { exitCode: EXIT.done, data: { plan: graph, gate, configFiles }, text, diagnostics, next: [] };
+};

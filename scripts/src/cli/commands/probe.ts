@@ -1,3 +1,40 @@
-import { notBuilt } from "../not-built.ts";
+import { probeHost } from "../../coordinator/probe-host.ts";
+import { EXIT } from "../../core/exit-codes.ts";
+import type { RuntimeRecord } from "../../core/runtime.ts";
+import type { Handler } from "../context.ts";
+import { harnessOf } from "../harness.ts";
 
-export const handler = notBuilt("probe");
+export const handler: Handler = async (ctx, parsed) => {
+  const { inventory, diagnostics } = await probeHost({
+    env: ctx.env,
+    clock: ctx.clock,
+    ids: parsed.args,
+    harness: harnessOf(ctx.env, parsed) ?? { name: "unknown", subagents: false },
+  });
+  const shown =
+    parsed.args.length === 0
+      ? inventory.records
+      : inventory.records.filter((record) => parsed.args.includes(record.id));
+  return {
+    exitCode: EXIT.done,
+    data: { probedAt: inventory.probedAt, hostOS: inventory.hostOS, records: shown },
+    text: shown.map((record) => describe(record, parsed.args.length > 0)).join("\n"),
+    diagnostics,
+    next: [],
+  };
+};
+
+function describe(record: RuntimeRecord, full: boolean): string {
+  const head = `${record.id}: ${record.state}${record.reason === null ? "" : ` (${record.reason})`}${record.version === null ? "" : `, ${record.version}`}${record.binary === null ? "" : `, ${record.binary}`}; ${record.capability} by ${record.capabilitySource}, family ${record.family ?? "unknown"}, auth ${String(record.authenticated)} (${record.authSource})`;
+  if (!full) return head;
+  const controls = (
+    ["approval", "toolGating", "writeBoundary", "isolation", "timeout", "capture"] as const
+  ).map((name) => `  ${name}: ${record[name].value} (${record[name].evidence})`);
+  return [
+    head,
+    ...controls,
+    `  bypassAbsent: ${record.bypassAbsent.value} (${record.bypassAbsent.evidence})`,
+    ...record.evidence.map((e) => `  ${e.source}: ${e.finding}`),
+    ...record.notes.map((note) => `  note: ${note}`),
+  ].join("\n");
+}

@@ -1,3 +1,63 @@
-import { notBuilt } from "../not-built.ts";
+import type { RunView } from "../../coordinator/view.ts";
+import { EXIT } from "../../core/exit-codes.ts";
+import type { CommandResult, Handler } from "../context.ts";
+import { openRun, summaryOf } from "../run-access.ts";
 
-export const handler = notBuilt("status");
+/** More lines than these are counted; state.json has them all. */
+const MAX_LINES = 60;
+
+export const handler: Handler = async (ctx, parsed) => {
+  const run = openRun(ctx, parsed.args[0]);
+  return run.ok ? statusResult(run.value) : run.error;
+};
+
+function statusResult(view: RunView): CommandResult {
+  const ids = view.graph.jobs.map((job) => job.id);
+  const shown = ids.slice(0, MAX_LINES);
+  const rows = shown.map((id) => rowOf(view, id));
+  const rest = ids.length - shown.length;
+  const head = `${view.state.runId}: ${view.state.status}${view.state.reason === null ? "" : ` (${view.state.reason})`}${view.coordinatorAlive ? ", coordinated now" : ""}${view.state.mock ? ", MOCK work inside" : ""}`;
+  return {
+    exitCode: EXIT.done,
+    data: {
+      ...summaryOf(view),
+      coordinatorAlive: view.coordinatorAlive,
+      list: rows,
+      ...(rest > 0 ? { omittedJobs: rest } : {}),
+      notes: view.state.notes.slice(-5),
+    },
+    text: [
+      head,
+      ...rows.map(lineOf),
+      ...(rest > 0 ? [`… and ${rest} more; all of them are in ${view.runDir}/state.json`] : []),
+    ].join("\n"),
+    diagnostics: view.repairs.map((repair) => ({ severity: "warning", code: "torn-tail", message: repair })),
+    next: view.actions,
+  };
+}
+
+interface Row {
+  readonly id: string;
+  readonly status: string;
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly runtime: string | null;
+  readonly attempts: number;
+  readonly notBefore: string | null;
+}
+
+function rowOf(view: RunView, id: string): Row {
+  const job = view.state.jobs[id];
+  return {
+    id,
+    status: job?.status ?? "queued",
+    outcome: job?.outcome ?? "pending",
+    reason: job?.reason ?? null,
+    runtime: job?.runtime ?? null,
+    attempts: job?.attempts ?? 0,
+    notBefore: job?.notBefore ?? null,
+  };
+}
+
+const lineOf = (row: Row): string =>
+  `  ${row.id}  ${row.status}${row.status === row.outcome ? "" : `, ${row.outcome}`}${row.reason === null ? "" : ` (${row.reason})`}${row.runtime === null ? "" : `  ${row.runtime}`}${row.attempts > 1 ? `  attempt ${row.attempts}` : ""}${row.notBefore === null ? "" : `  not before ${row.notBefore}`}`;

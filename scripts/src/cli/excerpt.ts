@@ -1,0 +1,33 @@
+/** The line that a finding is about, with a mark under its place: for people, never with a secret in it. */
+import type { Diagnostic } from "../core/diagnostic.ts";
+import { hideSecrets } from "../plan/secrets.ts";
+
+/** Reads a file that a diagnostic names; null when it cannot be shown. */
+export type ReadSource = (file: string) => string | null;
+
+const SHOWN = 10;
+const WIDTH = 100;
+
+/** Lines to print below each of the first findings; the others get none. */
+export function excerpts(list: readonly Diagnostic[], read: ReadSource): ReadonlyMap<Diagnostic, string> {
+  const texts = new Map<string, readonly string[] | null>();
+  const withheld = new Set(list.filter((d) => d.code.startsWith("secret")).map((d) => `${d.file}:${d.line}`));
+  const shown = new Map<Diagnostic, string>();
+  for (const d of list) {
+    if (d.file === undefined || d.line === undefined || withheld.has(`${d.file}:${d.line}`)) continue;
+    if (shown.size === SHOWN) break;
+    if (!texts.has(d.file)) texts.set(d.file, read(d.file)?.split(/\r?\n/) ?? null);
+    const line = texts.get(d.file)?.[d.line - 1];
+    if (line !== undefined && line.trim() !== "") shown.set(d, excerpt(line, d.line, d.column ?? 1));
+  }
+  return shown;
+}
+
+function excerpt(line: string, number: number, column: number): string {
+  const hidden = hideSecrets(line);
+  const from = Math.max(0, Math.min(column - 1, hidden.length) - WIDTH / 2);
+  const window = hidden.slice(from, from + WIDTH).replaceAll("\t", " ");
+  const gutter = `${number} | `.padStart(8);
+  const mark = hidden === line ? `\n${" ".repeat(gutter.length + column - 1 - from)}^` : "";
+  return `${gutter}${window}${mark}`;
+}
