@@ -44,6 +44,7 @@ export function openLineLog(path: string, limits: LineLogLimits): OpenedLineLog 
   let errno: string | null = null;
   try {
     existing = measure(path);
+    if (existing.tornTail) fs.truncateSync(path, existing.bytes);
     fd = fs.openSync(path, "a", PRIVATE_FILE);
   } catch (error) {
     errno = errorCode(error) ?? "UNKNOWN";
@@ -141,7 +142,16 @@ function createLog({ path, limits, fd: opened, existing, errno: openFault }: Log
   };
 }
 
-/** Counts what earlier writers left, over all rotated parts, and cuts off a torn last line. */
+/** What a log holds, without touching it. Throws the system error when a part cannot be read. */
+export function readLineLog(path: string): {
+  readonly records: number;
+  readonly lastLine: string | null;
+  readonly tornTail: boolean;
+} {
+  return measure(path);
+}
+
+/** Counts what earlier writers left, over all rotated parts; `bytes` ends before a torn last line. */
 function measure(path: string): Existing {
   let records = 0;
   let olderBytes = 0;
@@ -159,7 +169,6 @@ function measure(path: string): Existing {
   if (current === null) return { records, bytes: 0, olderBytes, lastLine, tornTail: false, parts };
   const end = current.lastIndexOf(0x0a) + 1;
   const tornTail = end < current.length;
-  if (tornTail) fs.truncateSync(path, end);
   const whole = current.subarray(0, end);
   return {
     records: records + countLines(whole),

@@ -79,7 +79,7 @@ function schemaFaults(): string[] {
 export function currentAttempt(state: State, jobId: string): Attempt | null {
   const job = state.jobs[jobId];
   const attempt = job?.attemptRecords.at(-1);
-  return job === undefined || attempt === undefined || attempt.attempt < job.reopenedAt ? null : attempt;
+  return job === undefined || attempt === undefined || attempt.attempt <= job.reopenedAt ? null : attempt;
 }
 
 /**
@@ -205,11 +205,12 @@ function readOwn(job: JobVerdict): { readonly own: VerdictWord; readonly reasons
   const doubt = job.contradictions.length + job.unsupportedClaims.length + blocking.length > 0;
   return {
     own: job.verdict === "pass" && doubt ? "blocked" : job.verdict,
+    // What lowers a verdict comes first: state keeps a bounded number of reasons.
     reasons: [
-      ...job.reasons,
       ...job.contradictions.map((text) => `contradiction: ${text}`),
       ...job.unsupportedClaims.map((text) => `unsupported claim: ${text}`),
       ...blocking.map((question) => `blocking question: ${question.text}`),
+      ...job.reasons,
       ...open.map((question) => `open question: ${question.text}`),
     ],
   };

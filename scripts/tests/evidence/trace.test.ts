@@ -10,6 +10,7 @@ import {
   type TracePayloads,
   traceIdOf,
   traceRef,
+  traceStatusOf,
 } from "../../src/evidence/trace.ts";
 
 let dir: string;
@@ -207,6 +208,28 @@ describe("the trace", () => {
     second.record({ kind: "check", payload: SAMPLES.check });
     second.close();
     expect(second.status()).toEqual({ status: "partial", records: 2, lost: null, reason: "interrupted" });
+  });
+
+  it("tells the status of a stored trace without touching it", () => {
+    const file = join(dir, "trace.jsonl");
+    expect(traceStatusOf(file)).toEqual({ status: "absent", records: 0, lost: 0, reason: null });
+    const trace = open();
+    trace.record({ kind: "check", payload: SAMPLES.check });
+    trace.flush();
+    expect(traceStatusOf(file, { open: true })).toEqual({
+      status: "complete",
+      records: 1,
+      lost: 0,
+      reason: null,
+    });
+    expect(traceStatusOf(file)).toEqual({ status: "partial", records: 1, lost: null, reason: "interrupted" });
+    trace.record({ kind: "report", payload: { ...SAMPLES.report, traceStatus: "partial", lost: 3 } });
+    trace.close();
+    expect(traceStatusOf(file)).toEqual({ status: "partial", records: 2, lost: 3, reason: "recorded" });
+    appendFileSync(file, '{"torn":');
+    const before = readFileSync(file);
+    expect(traceStatusOf(file, { open: true })).toMatchObject({ status: "partial", reason: "interrupted" });
+    expect(readFileSync(file)).toEqual(before);
   });
 
   it("reads an edited or foreign line as no record", () => {

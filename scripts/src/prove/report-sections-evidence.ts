@@ -1,0 +1,325 @@
+/** The sections of the report on what the work left behind and what the run stood on. */
+import type { NextAction } from "../core/diagnostic.ts";
+import { quoteShell } from "../core/shell-quote.ts";
+import type { EventSummary, TraceSummary } from "./report-input.ts";
+import {
+  type Block,
+  code,
+  commands,
+  type Inline,
+  idList,
+  joined,
+  list,
+  paragraph,
+  plural,
+  rich,
+  type Section,
+  strong,
+  table,
+  text,
+} from "./report-model.ts";
+import { boundedList, boundedTable, REPORT_LIMITS, type SectionInput } from "./report-sections.ts";
+import { MOCK_RUNTIME } from "./verdict.ts";
+
+/** Worktree branches that nobody has merged, and edits that are in the checkout already. */
+export function changesSection({ facts, graph }: SectionInput): Section {
+  const isolated = facts.jobs.filter(({ attempt, job }) => job.branch !== null && attempt?.commit != null);
+  const shared = facts.jobs.filter(
+    ({ attempt, job }) => job.worktree === null && (attempt?.changedPaths.length ?? 0) > 0,
+  );
+  const base = graph.repo?.baseCommit ?? null;
+  const rows = isolated
+    .slice(0, REPORT_LIMITS.tableRows)
+    .map(({ plan, job, attempt }): readonly Inline[] => [
+      [code(plan.id)],
+      [text(attempt?.acceptance === "accepted" ? "accepted" : `not accepted (${job.outcome})`)],
+      [code(job.branch ?? "")],
+      [text(attempt?.diffStat ?? `${attempt?.changedPaths.length ?? 0} paths`)],
+      [code(`git diff ${(attempt?.baseCommit ?? base ?? "").slice(0, 12)} ${attempt?.commit?.slice(0, 12)}`)],
+    ]);
+  const blocks: Block[] = [];
+  if (rows.length > 0)
+    blocks.push(
+      paragraph(
+        text(
+          `${plural(isolated.length, "job")} wrote in a worktree of its own. None of it is in your checkout: integrating it is a separate, reviewed step. A worktree keeps writers apart; it is no sandbox.`,
+        ),
+      ),
+      ...boundedTable({
+        head: ["Job", "Outcome", "Branch", "Changes", "Look at it"],
+        rows,
+        total: isolated.length,
+        what: "branches",
+        where: "state.json",
+      }),
+    );
+  if (shared.length > 0)
+    blocks.push(
+      paragraph(
+        strong("Already in your checkout: "),
+        text(`${plural(shared.length, "job")} wrote without a worktree, accepted or not.`),
+      ),
+      ...boundedList(
+        shared.map(
+          ({ plan, job, attempt }): Inline => [
+            code(plan.id),
+            text(` (${job.outcome}): `),
+            ...idList(attempt?.changedPaths ?? [], 8),
+          ],
+        ),
+        "jobs",
+        "state.json",
+      ),
+    );
+  if (blocks.length === 0) blocks.push(paragraph(text("No job changed files of the workspace.")));
+  return { id: "changes", title: "Changes awaiting integration", blocks };
+}
+
+interface Dimension {
+  readonly label: string;
+  readonly unit: "tokens" | "usd" | "quota";
+  readonly key:
+    | "inputTokens"
+    | "outputTokens"
+    | "cachedTokens"
+    | "actualMarginalCostUsd"
+    | "apiEquivalentCostUsd"
+    | "quotaBurn";
+}
+
+const DIMENSIONS: readonly Dimension[] = [
+  { label: "Input tokens", unit: "tokens", key: "inputTokens" },
+  { label: "Output tokens", unit: "tokens", key: "outputTokens" },
+  { label: "Cached tokens", unit: "tokens", key: "cachedTokens" },
+  { label: "Actual marginal cost", unit: "usd", key: "actualMarginalCostUsd" },
+  { label: "API-equivalent cost", unit: "usd", key: "apiEquivalentCostUsd" },
+  { label: "Quota burned", unit: "quota", key: "quotaBurn" },
+];
+
+/** Each dimension by itself: they are never added together, and what nobody reported is unknown, not zero. */
+export function costSection({ facts }: SectionInput): Section {
+  const attempts = facts.jobs
+    .flatMap(({ job }) => job.attemptRecords)
+    .filter((attempt) => attempt.startedAt !== null && attempt.runtime !== MOCK_RUNTIME);
+  const mock = facts.jobs
+    .flatMap(({ job }) => job.attemptRecords)
+    .filter((attempt) => attempt.runtime === MOCK_RUNTIME).length;
+  const rows = DIMENSIONS.map(({ label, unit, key }): readonly Inline[] => {
+    const known = attempts.flatMap((attempt) => attempt.usage?.[key] ?? []);
+    const unknown = attempts.length - known.length;
+    const sum = known.reduce((total, value) => total + value, 0);
+    return [
+      [text(label)],
+      [
+        text(
+          known.length === 0
+            ? "unknown"
+            : `${known.length < attempts.length ? "at least " : ""}${amount(sum, unit)}`,
+        ),
+      ],
+      [text(`${unknown} of ${attempts.length}`)],
+    ];
+  });
+  return {
+    id: "cost",
+    title: "Cost and tokens",
+    blocks: [
+      ...(attempts.length === 0
+        ? [paragraph(text("No attempt by a real runtime was started."))]
+        : [table(["Dimension", "Reported", "Attempts that did not report it"], rows)]),
+      ...(mock === 0
+        ? []
+        : [paragraph(text(`${plural(mock, "mock attempt")} used no model and cost nothing.`))]),
+    ],
+  };
+}
+
+const amount = (value: number, unit: Dimension["unit"]): string =>
+  unit === "usd" ? `$${value.toFixed(4)}` : unit === "tokens" ? value.toLocaleString("en-US") : String(value);
+
+export function planeInline(): Inline {
+  return [text("off: no classifier takes part in this run, so deterministic policy decided everything")];
+}
+
+export function credentialsInline(): Inline {
+  return [text("no provider key was looked for, as the decision plane is off")];
+}
+
+export function benchmarksInline({ facts }: Pick<SectionInput, "facts">): Inline {
+  const used = facts.jobs.filter(({ attempt }) => attempt?.benchmarkRef != null).length;
+  return [
+    text(
+      used === 0
+        ? "no measured evidence took part in the ranking"
+        : `measured evidence ranked the candidates of ${plural(used, "job")}`,
+    ),
+  ];
+}
+
+export function traceInline(trace: TraceSummary): Inline {
+  if (trace.status === "absent")
+    return [strong("absent"), text(`: no record of the decisions could be kept${reasonOf(trace)}`)];
+  if (trace.status === "complete") return [strong("complete"), text(`, ${plural(trace.records, "record")}`)];
+  const lost = trace.lost === null ? "an unknown number lost" : `${trace.lost} lost`;
+  return [
+    strong("partial"),
+    text(`, ${plural(trace.records, "record")}, ${lost}${reasonOf(trace)}: this is no complete audit trail`),
+  ];
+}
+
+const reasonOf = (trace: TraceSummary): string => (trace.reason === null ? "" : ` (${trace.reason})`);
+
+export function evidenceSection(
+  input: SectionInput & { readonly trace: TraceSummary; readonly events: EventSummary | null },
+): Section {
+  const { inventory, state, events } = input;
+  const records = inventory?.records ?? [];
+  const items: Inline[] = [
+    [text("Trace: "), ...traceInline(input.trace)],
+    [
+      text("Events: "),
+      text(
+        events === null
+          ? "not counted"
+          : `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`,
+      ),
+    ],
+    [text("Decision plane: "), ...planeInline()],
+    [text("Credentials: "), ...credentialsInline()],
+    [text("Benchmarks: "), ...benchmarksInline(input)],
+    ...state.notes
+      .slice(0, REPORT_LIMITS.listItems)
+      .map((note): Inline => [text("Note: "), ...rich(note, 500)]),
+  ];
+  const rows = records
+    .slice(0, REPORT_LIMITS.tableRows)
+    .map((record): readonly Inline[] => [
+      record.id === MOCK_RUNTIME ? [strong("mock"), text(", no model")] : [code(record.id)],
+      [text(record.state), text(record.reason === null ? "" : ` (${record.reason})`)],
+      [text(record.version ?? "unknown")],
+      [
+        text(
+          record.authenticated === true
+            ? `yes, ${record.authSource}`
+            : record.authenticated === false
+              ? "no"
+              : "not verified",
+        ),
+      ],
+      [text(`${record.capability} (${record.capabilitySource})`)],
+      [text(record.family ?? "unknown")],
+    ]);
+  const table_ =
+    rows.length === 0
+      ? [paragraph(text("No inventory was recorded."))]
+      : [table(["Runtime", "State", "Version", "Logged in", "Capability", "Family"], rows)];
+  return { id: "evidence", title: "What the run stood on", blocks: [list(items), ...table_] };
+}
+
+export function sessionsSection({ facts, state }: SectionInput): Section {
+  const items = [
+    ...facts.jobs.flatMap(({ plan, job }) =>
+      job.attemptRecords.flatMap((attempt) => {
+        const handles = [attempt.sessionHandle, attempt.nativeHandle].filter((handle) => handle !== null);
+        return handles.length === 0
+          ? []
+          : [
+              [
+                code(plan.id),
+                text(` attempt ${attempt.attempt}: `),
+                ...joined(handles.map((handle) => [code(handle)])),
+              ] as Inline,
+            ];
+      }),
+    ),
+    ...state.arbiters.flatMap((arbiter) =>
+      arbiter.handle === null ? [] : [[code(arbiter.arbiterId), text(": "), code(arbiter.handle)] as Inline],
+    ),
+  ];
+  return {
+    id: "sessions",
+    title: "Session handles",
+    blocks:
+      items.length === 0
+        ? [paragraph(text("None was reported."))]
+        : boundedList(items, "handles", "state.json"),
+  };
+}
+
+export function onboardingSection({ facts }: SectionInput): Section {
+  const items = facts.jobs
+    .filter(({ job }) => job.block?.code === "needs-onboarding")
+    .map(({ plan, job }): Inline => [code(plan.id), text(": "), ...rich(job.block?.detail ?? "", 400)]);
+  return {
+    id: "onboarding",
+    title: "Runtimes to set up",
+    blocks:
+      items.length === 0 ? [paragraph(text("None is needed."))] : boundedList(items, "jobs", "state.json"),
+  };
+}
+
+/** `next` null: nobody asked, which is not the same as nothing. */
+export function dueSection(next: readonly NextAction[] | null, omitted: number): Section {
+  if (next === null)
+    return {
+      id: "due",
+      title: "What is due",
+      blocks: [paragraph(text("Ask with "), code("next RUN"), text("."))],
+    };
+  const due = next.filter((action) => action.action !== "read_report");
+  if (due.length === 0) return { id: "due", title: "What is due", blocks: [paragraph(text("Nothing."))] };
+  const blocks: Block[] = due.flatMap((action): Block[] => [
+    paragraph(code(action.action), text(": "), ...rich(action.reason, 500)),
+    ...actionFiles(action),
+    commands([action.shell]),
+  ]);
+  if (omitted > 0) blocks.push(paragraph(text(`${omitted} more: run `), code("next"), text(".")));
+  return { id: "due", title: "What is due", blocks };
+}
+
+function actionFiles(action: NextAction): Block[] {
+  const items: Inline[] = [
+    ...(action.promptFile === undefined ? [] : [[text("promptFile: "), code(action.promptFile, 400)]]),
+    ...(action.resultFile === undefined ? [] : [[text("resultFile: "), code(action.resultFile, 400)]]),
+  ];
+  return items.length === 0 ? [] : [list(items)];
+}
+
+export function reproduceSection(input: SectionInput & { readonly script: string }): Section {
+  const { graph, facts, runDir, script } = input;
+  const line = (...argv: string[]): string =>
+    ["node", script, ...argv].map((part) => quoteShell(part)).join(" ");
+  // Only where a fault began: what stands above it is reopened with it.
+  const roots = facts.faults.filter((one) => one.job.status === "failed" || one.job.outcome === "rejected");
+  const failed = roots.slice(0, 3).map(({ plan }) => line("resume", runDir, "--retry", plan.id));
+  const spec = graph.specPath === null ? [] : [line("run", graph.specPath)];
+  return {
+    id: "reproduce",
+    title: "Reproduce",
+    blocks: [
+      commands([...spec, line("verify", runDir), line("report", runDir), ...failed]),
+      paragraph(
+        text("The exact command of each attempt is in "),
+        code("<job>/command.txt"),
+        text("; the spec as it was run in "),
+        code("jobs.yaml"),
+        text("."),
+      ),
+      ...(graph.repo?.baseCommit == null
+        ? []
+        : [
+            paragraph(
+              text("Base: "),
+              code(graph.repo.baseRef),
+              text(" at "),
+              code(graph.repo.baseCommit),
+              text(
+                graph.repo.dirty === 0
+                  ? "."
+                  : `; ${plural(graph.repo.dirty, "path")} with uncommitted changes took no part in the worktrees.`,
+              ),
+            ),
+          ]),
+    ],
+  };
+}
