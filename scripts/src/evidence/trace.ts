@@ -2,7 +2,7 @@
 import type * as Payloads from "../core/generated/trace.ts";
 import validateLine from "../core/generated/trace.validate.js";
 import { POLICY } from "../core/policy.ts";
-import { readTextIfPresent, sha256 } from "../host/files.ts";
+import { sha256 } from "../host/files.ts";
 import { type LineLogLimits, openLineLog, readLineLog } from "./line-log.ts";
 
 export type TraceLine = Payloads.TraceLine;
@@ -164,29 +164,4 @@ export function parseTraceLine(line: string): TraceLine | null {
   } catch {
     return null;
   }
-}
-
-/** The status of a trace that nobody is writing, read without changing anything. */
-export function traceStatusOf(file: string): TraceStatus {
-  let records = 0;
-  let last: string | null = null;
-  for (const part of traceParts(file)) {
-    const lines = part.split("\n").filter((line) => line !== "");
-    records += lines.length;
-    last = lines.at(-1) ?? last;
-  }
-  const interrupted = last !== null && parseTraceLine(last)?.kind !== "report";
-  return statusOf({ records, dropped: 0, fault: null, malformed: 0, interrupted });
-}
-
-/** Rotated parts first, oldest first; a missing file is no part. */
-function traceParts(file: string): string[] {
-  const parts: string[] = [];
-  for (let n = 1; ; n++) {
-    const part = readTextIfPresent(`${file}.${n}`);
-    if (part === null) break;
-    parts.push(part);
-  }
-  const current = readTextIfPresent(file);
-  return current === null ? parts : [...parts, current];
 }
