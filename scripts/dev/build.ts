@@ -133,7 +133,7 @@ function assertSelfContained(metafile: Metafile): void {
 }
 
 /** Output path with esbuild's content hash → the same without: a change touches the files it is about, not their names. */
-function stableNames(metafile: Metafile): ReadonlyMap<string, string> {
+export function stableNames(metafile: Metafile): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const taken = new Set<string>(Object.keys(PARTS));
   const chunks = Object.entries(metafile.outputs)

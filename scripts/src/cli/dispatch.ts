@@ -6,7 +6,8 @@ import { systemClock } from "../host/clock.ts";
 import { type Environment, systemEnvironment } from "../host/env.ts";
 import { parseRequest } from "./args.ts";
 import { HIDDEN_COMMANDS } from "./commands.ts";
-import { type CommandContext, failure } from "./context.ts";
+import { type CommandContext, type CommandResult, failure } from "./context.ts";
+import type { Excerpts } from "./excerpt.ts";
 import { createPrinter, type Printer } from "./output.ts";
 
 export async function dispatch(argv: readonly string[], self: readonly string[]): Promise<ExitCode> {
@@ -18,11 +19,7 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
   }
   const request = parseRequest(argv);
   const json = request.kind === "help" ? false : request.json;
-  const printer = createPrinter({
-    json,
-    stderrIsTty: env.stderrIsTty,
-    readSource: (file) => readBounded(resolve(env.cwd, file)),
-  });
+  const printer = createPrinter({ json, stderrIsTty: env.stderrIsTty });
   if (request.kind === "usage") {
     printer.result(request.command, failure(EXIT.usage, request.diagnostics));
     return EXIT.usage;
@@ -36,7 +33,7 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
   try {
     const { handler } = await request.spec.load();
     const result = await handler(contextOf(env, self, printer), request.parsed);
-    printer.result(request.spec.name, result);
+    printer.result(request.spec.name, result, json ? undefined : await excerptsOf(result, env.cwd));
     return result.exitCode;
   } catch (fault) {
     if (!json) throw fault;
@@ -55,6 +52,13 @@ const contextOf = (env: Environment, self: readonly string[], out: Printer): Com
   self,
   out,
 });
+
+/** Loaded only when a finding has a place. */
+async function excerptsOf({ diagnostics }: CommandResult, cwd: string): Promise<Excerpts | undefined> {
+  if (!diagnostics.some((d) => d.file !== undefined && d.line !== undefined)) return undefined;
+  const { excerpts } = await import("./excerpt.ts");
+  return excerpts(diagnostics, (file) => readBounded(resolve(cwd, file)));
+}
 
 const EXCERPT_FILE_MAX = 16 * 1024 * 1024;
 

@@ -5,11 +5,13 @@ import { hideSecrets } from "../plan/secrets.ts";
 /** Reads a file that a diagnostic names; null when it cannot be shown. */
 export type ReadSource = (file: string) => string | null;
 
+export type Excerpts = ReadonlyMap<Diagnostic, string>;
+
 const SHOWN = 10;
 const WIDTH = 100;
 
 /** Lines to print below each of the first findings; the others get none. */
-export function excerpts(list: readonly Diagnostic[], read: ReadSource): ReadonlyMap<Diagnostic, string> {
+export function excerpts(list: readonly Diagnostic[], read: ReadSource): Excerpts {
   const texts = new Map<string, readonly string[] | null>();
   const withheld = new Set(list.filter((d) => d.code.startsWith("secret")).map((d) => `${d.file}:${d.line}`));
   const shown = new Map<Diagnostic, string>();

@@ -1,7 +1,7 @@
 /** The only printer: one JSON document or text for people on stdout, everything else on stderr. */
 import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
 import type { CommandResult } from "./context.ts";
-import { excerpts, type ReadSource } from "./excerpt.ts";
+import type { Excerpts } from "./excerpt.ts";
 import { endLine, processSink, type Sink } from "./sink.ts";
 
 /** A harness cuts long answers: more than these are counted, not printed. */
@@ -20,16 +20,14 @@ export interface Output {
 }
 
 export interface Printer extends Output {
-  /** Prints a command's result: the end of every command but the hidden ones. */
-  result(command: string, result: CommandResult): void;
+  /** Prints a command's result: the end of every command but the hidden ones. `excerpts`: lines shown below findings. */
+  result(command: string, result: CommandResult, excerpts?: Excerpts): void;
 }
 
 export interface PrinterOptions {
   readonly json: boolean;
   readonly stderrIsTty: boolean;
   readonly sink?: Sink;
-  /** For the lines that findings are about; without it none are shown. */
-  readonly readSource?: ReadSource;
 }
 
 export function createPrinter(options: PrinterOptions): Printer {
@@ -65,12 +63,12 @@ export function createPrinter(options: PrinterOptions): Printer {
       error("");
       out(`${JSON.stringify(value)}\n`);
     },
-    result(command, result) {
+    result(command, result, excerpts) {
       error("");
       if (options.json && !streamed) return out(`${JSON.stringify(toDocument(command, result))}\n`);
       if (!streamed) out(endLine(result.text));
       if (!options.json) out(renderNext(result.next));
-      error(renderDiagnostics(result.diagnostics, options.readSource));
+      error(renderDiagnostics(result.diagnostics, excerpts));
     },
   };
 }
@@ -117,10 +115,10 @@ function boundDiagnostics(list: readonly Diagnostic[], limit: number): readonly 
 }
 
 /** `file:line:column: severity[code]: message`, the line it is about, and the fix. */
-export function renderDiagnostics(list: readonly Diagnostic[], readSource?: ReadSource): string {
-  const shown = boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText);
-  const lines = readSource === undefined ? new Map<Diagnostic, string>() : excerpts(shown, readSource);
-  return shown.map((d) => renderDiagnostic(d, lines.get(d))).join("");
+export function renderDiagnostics(list: readonly Diagnostic[], excerpts?: Excerpts): string {
+  return boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText)
+    .map((d) => renderDiagnostic(d, excerpts?.get(d)))
+    .join("");
 }
 
 function renderDiagnostic(d: Diagnostic, excerpt: string | undefined): string {

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/cli/context.ts";
-import { createPrinter, OUTPUT_LIMITS, type Printer, toDocument, visible } from "../../src/cli/output.ts";
+import {
+  createPrinter,
+  OUTPUT_LIMITS,
+  type Printer,
+  renderDiagnostics,
+  toDocument,
+  visible,
+} from "../../src/cli/output.ts";
 import type { Diagnostic, NextAction } from "../../src/core/diagnostic.ts";
 import { validate } from "../../src/core/generated/output.validate.js";
 
@@ -124,6 +131,42 @@ describe("for people", () => {
     );
     expect(error()).toBe(
       "jobs.yaml:4:5: error[unknown-key]: `promt` is no field of a job (jobs[0].promt)\n    see line 2: first used here\n    fix: did you mean `prompt`?\n",
+    );
+  });
+
+  it("shows the line that a finding is about, marks the place and hides secrets", () => {
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    const source = `version: 1\n\tname: x\nprompt: "use ${token} here"\npassword: hunter2\n`;
+    const at = (line: number, column: number, code = "c"): Diagnostic => ({
+      severity: "error",
+      code,
+      message: "m",
+      file: "jobs.yaml",
+      line,
+      column,
+    });
+    const found = [at(1, 1), at(2, 2), at(3, 9), at(4, 11, "secret-in-spec"), at(4, 1), at(9, 1)];
+    const shown = renderDiagnostics(
+      found,
+      excerpts(found, () => source),
+    );
+    expect(shown).not.toContain(token);
+    expect(shown).not.toContain("hunter2");
+    expect(shown).toBe(
+      [
+        "jobs.yaml:1:1: error[c]: m",
+        "    1 | version: 1",
+        "        ^",
+        "jobs.yaml:2:2: error[c]: m",
+        "    2 |  name: x",
+        "         ^",
+        "jobs.yaml:3:9: error[c]: m",
+        '    3 | prompt: "use [a GitHub token] here"',
+        "jobs.yaml:4:11: error[secret-in-spec]: m",
+        "jobs.yaml:4:1: error[c]: m",
+        "jobs.yaml:9:1: error[c]: m",
+        "",
+      ].join("\n"),
     );
   });
 

@@ -139,7 +139,7 @@ describe("streams", () => {
   it("is quiet when the reader of its output goes away", () => {
     const shell = spawnSync(
       "bash",
-      ["-c", 'node "$1" schema state | head -c 10 >/dev/null; echo "${PIPESTATUS[0]}"', "bash", tool.main],
+      ["-c", 'node "$1" schema state | head -c 10 >/dev/null; echo $PIPESTATUS', "bash", tool.main],
       { cwd, encoding: "utf8", env: ENVIRONMENT },
     );
     expect(shell).toMatchObject({ stdout: "0\n", stderr: "" });

@@ -1,0 +1,28 @@
+/** `npm run bench [-- NAME...]`: the benchmarks in scripts/dev/bench, one after the other so that none disturbs another. */
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./repo.ts";
+
+const DIR = join(ROOT, "scripts/dev/bench");
+/** What they share. */
+const PARTS = new Set(["measure.ts"]);
+
+const names = readdirSync(DIR)
+  .filter((file) => file.endsWith(".ts") && !PARTS.has(file))
+  .map((file) => file.replace(/\.ts$/, ""))
+  .sort();
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`no benchmark ${unknown.join(", ")}; there are: ${names.join(", ")}`);
+  process.exitCode = 2;
+} else {
+  for (const name of wanted.length === 0 ? names : wanted) {
+    console.log(`\n== ${name}`);
+    const { status } = spawnSync(join(ROOT, "node_modules/.bin/tsx"), [join(DIR, `${name}.ts`)], {
+      stdio: "inherit",
+    });
+    if (status !== 0) process.exitCode = 1;
+  }
+}
