@@ -1,8 +1,8 @@
+/** Flags that switch an agent's permission checks or its sandbox off. No approval makes one acceptable. */
+
 /**
- * Arguments that switch off a runtime's permission system. They are refused wherever they appear: in an invocation of a
- * spec, in a declared runtime's argv, in an adapter's own argument vector. No approval makes one acceptable.
- *
- * An entry is one flag (`--yolo`), or a flag with the value that makes it a bypass (`--approval-mode yolo`).
+ * By the program that gives them this meaning, beside the generic names below. An entry is one flag, or a flag with the
+ * value that makes it a bypass (`--approval-mode yolo`).
  */
 export const BYPASS_FLAGS = {
   claude: [
@@ -19,80 +19,63 @@ export const BYPASS_FLAGS = {
     "--approve-for-me",
     "-s danger-full-access",
     "--sandbox danger-full-access",
-    "-c sandbox_mode=danger-full-access",
-    "--config sandbox_mode=danger-full-access",
   ],
   gemini: ["-y", "--yolo", "--approval-mode yolo", "--raw-output"],
+  qwen: ["-y", "--yolo", "--approval-mode yolo"],
   opencode: ["--auto"],
   pi: [],
   omp: ["--approval-mode yolo", "--auto-approve", "--plan-yolo"],
   agy: ["--dangerously-skip-permissions"],
   grok: ["--always-approve", "--yolo"],
-  aider: ["--yes-always"],
+  aider: ["--yes-always", "--yes"],
+  agent: ["-f", "--force", "--yolo"],
+  "cursor-agent": ["-f", "--force", "--yolo"],
+  droid: ["--skip-permissions-unsafe", "--auto high"],
+  crush: ["-y", "--yolo"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** Environment variables that do the same. Never set for a child, never taken over. */
-export const BYPASS_ENV = ["COPILOT_ALLOW_ALL", "GOOSE_MODE"] as const;
-
-/** Names that say what they do, whatever program they belong to. */
-const GENERIC = [
-  /^--?(?:allow-)?dangerously\b/i,
-  /^--(?:\w+-)*yolo(?:-\w+)*$/i,
-  /^--(?:\w+-)*(?:skip|bypass|ignore|disable)-(?:all-)?(?:permissions?|approvals?|sandbox)(?:-\w+)*$/i,
-  /^--(?:always|auto)-approve(?:-all)?$/i,
-  /^--(?:yes-always|trust-all(?:-\w+)?|allow-all(?:-\w+)?|no-sandbox|unsafe)$/i,
+/** Any program: the flag's own name says it. */
+const GENERIC: readonly RegExp[] = [
+  /^--?(?:allow-|enable-)?dangerous(?:ly)?(?:[-_][a-z-_]+)?$/i,
+  /^--(?:[a-z]+-)?yolo$/i,
+  /^--allow-all(?:-[a-z-]+)?$/i,
+  /^--(?:trust|approve|accept|grant)-all(?:-[a-z-]+)?$/i,
+  /^--(?:always-(?:allow|approve)|auto-approve|yes-always)$/i,
+  /^--(?:skip|bypass|disable|ignore|no)-(?:permissions?|approvals?)(?:-[a-z-]+)?$/i,
+  /^--bypass-sandbox(?:-[a-z-]+)?$/i,
 ];
-const GENERIC_VALUE =
-  /^(?:bypassPermissions|danger-full-access|yolo|sandbox_mode\s*=\s*["']?danger-full-access["']?)$/i;
+
+/** Settings that do the same wherever they stand: in a value, in a configuration, in the text of `sh -c`. */
+const ANYWHERE: readonly RegExp[] = [
+  /\bbypassPermissions\b/,
+  /\bdanger-full-access\b/,
+  /\bdangerously[-_][a-z][a-z_-]{1,60}/i,
+  /\bapproval[-_]?mode["']?(?: |=|: ?){1,2}["']?yolo\b/i,
+];
 
 /**
- * The first argument of `argv` that switches permissions off, or null. `flags` are the runtime's own entries, checked
- * beside the generic names. Words after `--` count too (they reach the program behind a wrapper), and so do the words of
- * a script handed to `-c` or `-S`.
+ * The first bypass in an argument vector, or null. `own` are further flags of the runtime at hand, as its adapter or
+ * its declaration names them. Looks inside arguments too, since `sh -c` takes a whole command line as one.
  */
-export function findBypass(argv: readonly string[], flags: readonly string[]): string | null {
-  const own = ownEntries(flags);
-  for (let i = 0; i < argv.length; i += 1) {
-    const word = argv[i] as string;
-    const found = bypassAt(word, argv[i + 1] ?? "", own);
-    if (found !== null) return found;
-    if (i > 0 && /^-[a-z]*c$|^-S$/.test(argv[i - 1] as string) && /\s/.test(word)) {
-      const inside = findBypass(word.split(/[\s;|&()'"`]+/), flags);
-      if (inside !== null) return inside;
-    }
+export function bypassFlag(argv: readonly string[], own: readonly string[] = []): string | null {
+  const words = argv
+    .flatMap((argument) => argument.slice(0, 100_000).split(/[\s"'`;|&()]+/))
+    .filter((word) => word !== "");
+  const names = new Set(words.map(baseName));
+  const table = Object.entries(BYPASS_FLAGS).flatMap(([program, flags]) => (names.has(program) ? flags : []));
+  const known = new Set<string>([...own, ...table]);
+  for (const [index, word] of words.entries()) {
+    const [flag = "", value = words[index + 1] ?? ""] = word.split("=", 2);
+    if (known.has(flag) || GENERIC.some((pattern) => pattern.test(flag))) return flag;
+    if (flag.startsWith("-") && known.has(`${flag} ${value}`)) return `${flag} ${value}`;
+  }
+  const line = argv.join(" ").slice(0, 100_000);
+  for (const pattern of ANYWHERE) {
+    const match = pattern.exec(line);
+    if (match !== null) return match[0];
   }
   return null;
 }
 
-interface OwnEntries {
-  readonly single: ReadonlySet<string>;
-  readonly valued: readonly { readonly name: string; readonly value: string }[];
-}
-
-function ownEntries(flags: readonly string[]): OwnEntries {
-  return {
-    single: new Set(flags.filter((entry) => !entry.includes(" "))),
-    valued: flags
-      .filter((entry) => entry.includes(" "))
-      .map((entry) => ({
-        name: entry.slice(0, entry.indexOf(" ")),
-        value: entry.slice(entry.indexOf(" ") + 1),
-      })),
-  };
-}
-
-function bypassAt(word: string, next: string, own: OwnEntries): string | null {
-  if (!word.startsWith("-")) return null;
-  const equals = word.indexOf("=");
-  const name = equals > 0 ? word.slice(0, equals) : word;
-  const value = unquote(equals > 0 ? word.slice(equals + 1) : next);
-  // `--flag=false` is still refused: which spelling of "off" a program understands is not ours to guess.
-  if (own.single.has(name) || GENERIC.some((pattern) => pattern.test(name))) return word;
-  if (own.valued.some((entry) => entry.name === name && entry.value === value)) return `${name} ${value}`;
-  return GENERIC_VALUE.test(value) ? `${name} ${value}` : null;
-}
-
-/** `key="value"` and `"value"` are the same setting to the program as without the quotes. */
-function unquote(value: string): string {
-  return value.replace(/["']/g, "").replace(/\s*=\s*/, "=");
-}
+const baseName = (word: string): string =>
+  word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1);

@@ -12,12 +12,36 @@ export interface ProbeAnswer {
   readonly timedOut: boolean;
 }
 
-/** What the runner shall ask before a runtime is used. Never logs in, installs, writes or spends inference. */
+/**
+ * What the runner shall ask before a runtime is used, as arguments of its executable. Never logs in, installs, writes or
+ * spends inference. Every command runs with stdin closed, in an empty private folder, under its own budget, in parallel.
+ */
 export interface ProbePlan {
+  /** Empty: nothing is asked. */
   readonly version: readonly string[];
   readonly help: readonly (readonly string[])[];
   readonly auth: readonly string[] | null;
   readonly models: readonly string[] | null;
+  /** A command that its own sandbox has to refuse; proves the sandbox on this host. */
+  readonly sandbox?: readonly string[] | null;
+  /** Variables that keep a probe quiet (no update check, no telemetry). */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly footprint?: Footprint;
+  /** Settings in its state folder that decide which endpoint answers; only looked at. */
+  readonly settings?: readonly string[];
+}
+
+/**
+ * Where a CLI keeps its state. One that was never set up is asked with an empty private home: the answers are the same
+ * and the user's home stays as it was.
+ */
+export interface Footprint {
+  /** Variable that names the state folder. */
+  readonly env: string;
+  /** The folder below the home folder otherwise. */
+  readonly folder: string;
+  /** Files below the home folder that only a set-up CLI has; a bare folder may hold somebody else's skills. */
+  readonly marks: readonly string[];
 }
 
 export interface ProbeInput {
@@ -28,7 +52,10 @@ export interface ProbeInput {
     help: readonly ProbeAnswer[];
     auth: ProbeAnswer | null;
     models: ProbeAnswer | null;
+    sandbox?: ProbeAnswer | null;
   };
+  /** Text of the settings files that exist, by the name in `ProbePlan.settings`. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Environment variable names (never values) that are set for the child. */
   readonly envNames: ReadonlySet<string>;
   readonly hostOS: string;
@@ -82,6 +109,8 @@ export interface StartInput {
   /** True when the job runs in its own worktree. */
   readonly worktree: boolean;
   readonly resumeSession: { readonly handle: string; readonly mode: "continue" | "fork" } | null;
+  /** A later job continues this session: keep it on disk. Default: leave none behind where the CLI can do that. */
+  readonly keepSession?: boolean;
 }
 
 export interface StartPlan {
@@ -199,6 +228,19 @@ export interface Adapter {
   readonly gatewayEnv: readonly string[];
   /** Provider variables this runtime itself declares (not "credentialed" in a spec's env_allow). */
   readonly providerEnv: readonly string[];
+  /** Names taken over from our environment for probes and jobs alike: credentials, endpoints, state folders. */
+  readonly envPass?: readonly string[];
+  /**
+   * Executables that a launcher script would start, best first, given the launcher's real path. The first that exists is
+   * `binaryReal`: without the launcher between us, signals reach the program itself.
+   */
+  native?(o: {
+    readonly binaryReal: string;
+    readonly platform: string;
+    readonly arch: string;
+  }): readonly string[];
+  /** Paths that come and go in the working folder while it runs; no change of the job's. */
+  readonly transientPaths?: readonly string[];
   readonly output: "text" | "json" | "jsonl";
   readonly probe: ProbePlan;
   profile(input: ProbeInput): Profile;

@@ -3,7 +3,7 @@
  * output, plain programs (`agent: false`) by the invocation of each job. What the file claims is attested, not verified;
  * flags are looked up in live help before use.
  */
-import { findBypass } from "../core/bypass-flags.ts";
+import { bypassFlag } from "../core/bypass-flags.ts";
 import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Adapter, ProbeInput, Profile, StartInput, StartPlan, StartRefusal } from "./adapter.ts";
@@ -11,6 +11,7 @@ import { observeDeclared, settleDeclared, settleProgram } from "./declared-strea
 import { readHelp } from "./help-flags.ts";
 import { initialState } from "./observed.ts";
 import { type Evidence, flagFindings, found, liveState, UNPROVEN, versionIn } from "./profile.ts";
+import { refuseBypass } from "./refusals.ts";
 import { grantOf, hasShell, parseToolWord, readsOnly } from "./tool-words.ts";
 
 export type { DeclaredRuntime };
@@ -90,7 +91,7 @@ function agentProfile(spec: DeclaredRuntime, input: ProbeInput): Profile {
     writeBoundary: attested(spec.controls?.writeBoundary),
     isolation: attested(spec.controls?.isolation),
     bypassAbsent: {
-      value: findBypass(spec.argv ?? [], spec.bypass_flags ?? []) === null,
+      value: bypassFlag(spec.argv ?? [], spec.bypass_flags ?? []) === null,
       evidence: "attested",
     },
     capture: {
@@ -212,8 +213,8 @@ function startProgram(spec: DeclaredRuntime, input: StartInput): Result<StartPla
       detail: `\`${spec.id}\` is a program: the job must declare its \`invocation\``,
     });
   const argv = [invocation.command, ...invocation.args];
-  const bypass = findBypass(argv, spec.bypass_flags ?? []);
-  if (bypass !== null) return err(bypassRefusal(bypass));
+  const bypass = refuseBypass(bypassFlag(argv, spec.bypass_flags ?? []));
+  if (bypass !== null) return err(bypass);
   return ok({
     argv,
     stdin: invocation.stdin === "prompt" ? input.prompt : null,
@@ -236,11 +237,6 @@ function startClassifier(spec: DeclaredRuntime, input: StartInput): Result<Start
   });
 }
 
-export const bypassRefusal = (flag: string): StartRefusal => ({
-  code: "bypass-flag",
-  detail: `\`${flag}\` switches permission checks off and is never passed`,
-});
-
 function startAgent(spec: DeclaredRuntime, input: StartInput): Result<StartPlan, StartRefusal> {
   if (spec.prompt === "argv" && Buffer.byteLength(input.prompt) > ARGUMENT_MAX_BYTES)
     return err({
@@ -250,11 +246,9 @@ function startAgent(spec: DeclaredRuntime, input: StartInput): Result<StartPlan,
   const refusal = missingSupport(spec, input);
   if (refusal !== null) return err(refusal);
   const argv = [input.record.binary ?? spec.command, ...declaredArgv(spec, input)];
-  const bypass = findBypass(
-    argv.filter((word) => word !== input.prompt),
-    spec.bypass_flags ?? [],
-  );
-  if (bypass !== null) return err(bypassRefusal(bypass));
+  const words = argv.filter((word) => word !== input.prompt);
+  const bypass = refuseBypass(bypassFlag(words, spec.bypass_flags ?? []));
+  if (bypass !== null) return err(bypass);
   return ok({
     argv,
     stdin: (spec.prompt ?? "stdin") === "stdin" ? input.prompt : null,

@@ -8,6 +8,8 @@ export interface LiveHelp {
   has(flag: string): boolean;
   /** The values that the entry of `flag` lists; empty when it lists none. */
   choices(flag: string): readonly string[];
+  /** The whole entry of `flag` on one line; empty when there is none. */
+  body(flag: string): string;
   readonly flags: ReadonlySet<string>;
   readonly text: string;
 }
@@ -24,6 +26,7 @@ export function readHelp(texts: readonly string[]): LiveHelp {
       return value === undefined || choices(name).includes(value);
     },
     choices,
+    body: (flag) => entries.get(flag) ?? "",
     flags: new Set(entries.keys()),
     text: texts.join("\n"),
   };

@@ -1,10 +1,12 @@
 /** Every runtime that ships, in one line each; what is declared in a `runtimes.yaml` comes after. */
 import type { Adapter } from "./adapter.ts";
+import { claude } from "./claude.ts";
+import { codex } from "./codex.ts";
 import { type DeclaredRuntime, declaredAdapter } from "./declared.ts";
 import { internal } from "./internal.ts";
 import { mock } from "./mock.ts";
 
-export const SHIPPED: readonly Adapter[] = [internal, mock];
+export const SHIPPED: readonly Adapter[] = [claude, codex, internal, mock];
 
 /** The adapter for a runtime id, or null when nobody knows that id. A declared entry never replaces a shipped runtime. */
 export function adapterFor(id: string, declared: readonly DeclaredRuntime[]): Adapter | null {

@@ -1,0 +1,148 @@
+/** Asks one located runtime: version, help, auth, models and sandbox at the same time, bounded, in an empty private folder. */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { SUPERVISION } from "../core/policy.ts";
+import type { Clock } from "../host/clock.ts";
+import type { Environment } from "../host/env.ts";
+import type { ExecResult, exec as execCommand } from "../host/exec.ts";
+import { readTextIfPresent, sha256 } from "../host/files.ts";
+import type { Adapter, ProbeAnswer, Profile } from "../runtimes/adapter.ts";
+import { childEnvironment } from "./child-env.ts";
+import type { Located } from "./locate.ts";
+
+export interface ProbeHost {
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly exec: typeof execCommand;
+}
+
+/** Help texts are read up to here; the longest seen is under 40 KB, a model catalogue under 1 MB. */
+const PROBE_MAX_BYTES = 4 * 1024 * 1024;
+const PROBE_MARKER = "probe";
+
+export async function probe(adapter: Adapter, located: Located, host: ProbeHost): Promise<Profile> {
+  const folder = mkdtempSync(join(host.env.tmp, "orchestrate-probe-"));
+  try {
+    const home = stateHome(adapter, host.env);
+    const ask = asker(adapter, located, host, { folder, home: home.own ? null : folder });
+    const { version, help, auth, models, sandbox } = adapter.probe;
+    const [versionAnswer, authAnswer, modelsAnswer, sandboxAnswer, ...helpAnswers] = await Promise.all([
+      ask(version),
+      askOrNull(ask, auth),
+      askOrNull(ask, models),
+      askOrNull(ask, sandbox ?? null),
+      ...help.map(ask),
+    ]);
+    const profile = adapter.profile({
+      binary: located.binary,
+      binaryReal: located.binaryReal,
+      answers: {
+        version: versionAnswer as ProbeAnswer,
+        help: helpAnswers as ProbeAnswer[],
+        auth: authAnswer ?? null,
+        models: modelsAnswer ?? null,
+        sandbox: sandboxAnswer ?? null,
+      },
+      settings: home.own ? settingsOf(adapter, home.folder) : {},
+      envNames: passedNames(adapter, host.env),
+      hostOS: host.env.platform,
+    });
+    return {
+      ...profile,
+      evidence: [...foundAt(located), ...withDigest(profile, helpAnswers as ProbeAnswer[])],
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+type Ask = (args: readonly string[]) => Promise<ProbeAnswer>;
+
+const askOrNull = async (ask: Ask, args: readonly string[] | null): Promise<ProbeAnswer | null> =>
+  args === null ? null : ask(args);
+
+function asker(
+  adapter: Adapter,
+  located: Located,
+  host: ProbeHost,
+  o: { readonly folder: string; readonly home: string | null },
+): Ask {
+  const { env } = childEnvironment({
+    parent: host.env.all(),
+    allow: [...(adapter.envPass ?? []), ...adapter.providerEnv, ...adapter.gatewayEnv],
+    set: {
+      NO_COLOR: "1",
+      TERM: "dumb",
+      TMPDIR: o.folder,
+      ...adapter.probe.env,
+      ...(o.home === null ? {} : { HOME: o.home }),
+    },
+    marker: PROBE_MARKER,
+  });
+  if (o.home !== null) for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name)) delete env[name];
+  const file = located.native ? located.binaryReal : located.binary;
+  return async (args) =>
+    args.length === 0
+      ? { exitCode: 0, stdout: "", stderr: "", timedOut: false }
+      : answerOf(
+          await host.exec(file, args, {
+            cwd: o.folder,
+            env,
+            timeoutMs: SUPERVISION.probeTimeoutMs,
+            maxBytes: PROBE_MAX_BYTES,
+          }),
+        );
+}
+
+const answerOf = (result: ExecResult): ProbeAnswer => ({
+  exitCode: result.exitCode,
+  stdout: result.stdout.toString("utf8"),
+  stderr: result.stderr.toString("utf8"),
+  timedOut: result.timedOut,
+});
+
+/** The folder that holds the runtime's own state, and whether it was ever set up here. */
+function stateHome(adapter: Adapter, env: Environment): { own: boolean; folder: string } {
+  const { footprint } = adapter.probe;
+  if (footprint === undefined) return { own: true, folder: env.home };
+  const named = env.get(footprint.env);
+  if (named !== undefined && named !== "") return { own: true, folder: named };
+  return {
+    own: footprint.marks.some((path) => existsSync(join(env.home, path))),
+    folder: join(env.home, footprint.folder),
+  };
+}
+
+function settingsOf(adapter: Adapter, folder: string): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const name of adapter.probe.settings ?? []) {
+    const text = readTextIfPresent(join(folder, name));
+    if (text !== null) texts[name] = text;
+  }
+  return texts;
+}
+
+function passedNames(adapter: Adapter, env: Environment): ReadonlySet<string> {
+  const names = [...(adapter.envPass ?? []), ...adapter.providerEnv, ...adapter.gatewayEnv];
+  return new Set(names.filter((name) => (env.get(name) ?? "") !== ""));
+}
+
+const foundAt = (located: Located): Profile["evidence"] => [
+  {
+    source: "PATH",
+    finding:
+      located.binary === located.binaryReal
+        ? located.binary
+        : `${located.binary} -> ${located.binaryReal}${located.native ? " (started without its launcher)" : ""}`,
+    sha256: null,
+  },
+];
+
+/** Help findings carry the digest of the help they were read from. */
+function withDigest(profile: Profile, help: readonly ProbeAnswer[]): Profile["evidence"] {
+  if (help.length === 0) return profile.evidence;
+  const digest = sha256(help.map((answer) => `${answer.stdout}\0${answer.stderr}`).join("\0"));
+  return profile.evidence.map((entry) =>
+    entry.source.startsWith("--help") ? { ...entry, sha256: digest } : entry,
+  );
+}
