@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/cli/context.ts";
+import { excerpts } from "../../src/cli/excerpt.ts";
 import {
   createPrinter,
   OUTPUT_LIMITS,
