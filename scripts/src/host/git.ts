@@ -282,6 +282,22 @@ export async function trackedFiles(topLevel: string): Promise<string[]> {
   return splitPaths(answer.stdoutBytes).map((path) => path.text);
 }
 
+/** Object ids of revisions (`refs/heads/x`, `HEAD^{tree}`), null for each that does not exist; one process for all of them. */
+export async function resolveAll(
+  revisions: readonly string[],
+  options: GitOptions,
+): Promise<(string | null)[]> {
+  const answer = await git(["cat-file", "--batch-check=%(objectname)"], {
+    ...options,
+    stdin: `${revisions.join("\n")}\n`,
+  });
+  const lines = answer.stdout.split("\n");
+  return revisions.map((_, i) => {
+    const id = lines[i] ?? "";
+    return /^[0-9a-f]{40,64}$/.test(id) ? id : null;
+  });
+}
+
 export interface BytePath {
   /** The path as text. Bytes that are no UTF-8 stand as `\xNN`, so that two paths never read alike. */
   readonly text: string;

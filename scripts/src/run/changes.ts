@@ -1,4 +1,18 @@
-/** What changed in a folder between two moments: tracked, untracked and ignored files alike, by content. */
+/**
+ * What changed in a folder between two moments: tracked, untracked and ignored files alike, by content.
+ *
+ * With git, everything that differs from the index, everything that git does not track and everything that it ignores is
+ * looked at one by one; the rest is vouched for by the index, whose listing is kept too, so that neither staging, nor a commit,
+ * nor a moved HEAD hides a change. Index entries that are marked as unchanged are looked at themselves. No program that the
+ * repository's configuration names is started, and git never runs inside a nested repository. Without git every file is
+ * looked at, up to the bounds of the policy.
+ */
+import { gunzipSync, gzipSync } from "node:zlib";
+import { SUPERVISION } from "../core/policy.ts";
+import { sha256 } from "../host/files.ts";
+import { type BytePath, type GitOptions, git, withoutFilters } from "../host/git.ts";
+import { digestsOf, type Look, lookAt, pacer, walk } from "../host/tree.ts";
+import { type GitStatus, listingLookup, listingMap, parseStatus, specialEntries } from "./git-status.ts";
 
 export interface FingerprintOptions {
   /** Real path of the checkout's top level, of the worktree, or of the workspace root without git. */
@@ -11,12 +25,29 @@ export interface FingerprintOptions {
   readonly previous?: Fingerprint;
 }
 
+type Tracking = "tracked" | "untracked" | "ignored";
+
+interface Entry {
+  readonly tracking: Tracking;
+  readonly kind: Look["kind"] | "absent";
+  readonly stat: string;
+  readonly executable: boolean;
+  /** SHA-256 of content or link target; null when it was not read (too big, unreadable). */
+  readonly sha256: string | null;
+  /** Git's object id of the content: as the index vouches for it, or of the bytes that were read. */
+  readonly blob: string | null;
+  /** Changed so recently that a further change could leave the same times. */
+  readonly fresh: boolean;
+}
+
 /** Opaque outside this module; `encodeFingerprint` makes it a string for disk. */
 export interface Fingerprint {
-  readonly kind: "git" | "manifest" | "too-large";
-  /** SHA-256 over the canonical content. */
-  readonly digest: string;
-  readonly data: unknown;
+  /** "unreadable": git could not read its own repository. */
+  readonly kind: "git" | "manifest" | "too-large" | "unreadable";
+  readonly head: { readonly ref: string; readonly commit: string | null } | null;
+  /** Output of `ls-files -v -s -z`, and its SHA-256. */
+  readonly listing: { readonly digest: string; readonly bytes: Buffer } | null;
+  readonly entries: ReadonlyMap<string, Entry>;
 }
 
 export interface Changes {
@@ -25,7 +56,7 @@ export interface Changes {
   readonly created: readonly string[];
   readonly modified: readonly string[];
   readonly deleted: readonly string[];
-  /** Those of the above that git ignores. */
+  /** Those of the above that git ignores, before and after. */
   readonly ignored: readonly string[];
   /** Those of the above that were tracked before (without git: that existed before). */
   readonly tracked: readonly string[];
@@ -33,20 +64,357 @@ export interface Changes {
   readonly headMoved: { readonly from: string | null; readonly to: string | null } | null;
 }
 
-export function takeFingerprint(_options: FingerprintOptions): Promise<Fingerprint> {
-  throw new Error("not built yet");
+/** Bigger files are told apart by size, times and inode alone. */
+const READ_MAX_BYTES = 64 * 1024 * 1024;
+/** Content of ignored files read in one call; the rest is told apart by times and read in a later call. */
+const IGNORED_READ_MAX_FILES = 5_000;
+const IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
+const FRESH_MS = 2_000;
+
+/** Some sandboxes leave these as empty mount points in the working folder for a moment. */
+const MOUNT_POINTS = /(?:^|\/)\.(?:agents|aws|codex)$/;
+
+export async function takeFingerprint(options: FingerprintOptions): Promise<Fingerprint> {
+  const reader = createReader(options);
+  return options.repo === null ? manifest(options, reader) : withGit(options, options.repo.gitDir, reader);
 }
 
-/** Paths are relative to the root, sorted. */
-export function compareFingerprints(_before: Fingerprint, _after: Fingerprint): Changes {
-  throw new Error("not built yet");
+interface Reader {
+  readonly entries: Map<string, Entry>;
+  readonly excluded: (path: string) => boolean;
+  add(
+    path: BytePath,
+    tracking: Tracking,
+    o?: { readonly blob?: string | null; readonly look?: Look },
+  ): Promise<void>;
 }
 
-export function encodeFingerprint(_fingerprint: Fingerprint): string {
-  throw new Error("not built yet");
+function createReader(options: FingerprintOptions): Reader {
+  const entries = new Map<string, Entry>();
+  const previous = options.previous?.entries;
+  const takenAt = Date.now();
+  let ignoredFiles = 0;
+  let ignoredBytes = 0;
+  const mayRead = (look: Look, tracking: Tracking): boolean => {
+    if (look.kind !== "link" && (look.kind !== "file" || look.size > READ_MAX_BYTES)) return false;
+    if (tracking !== "ignored") return true;
+    ignoredFiles += 1;
+    ignoredBytes += look.size;
+    return ignoredFiles <= IGNORED_READ_MAX_FILES && ignoredBytes <= IGNORED_READ_MAX_BYTES;
+  };
+  const excluded = excluder(options.exclude);
+  return {
+    entries,
+    excluded,
+    async add(path, tracking, o = {}) {
+      if (excluded(path.text)) return;
+      const look = o.look ?? lookAt(options.root, path.disk);
+      const blob = o.blob ?? null;
+      if (look === null || look.kind === "folder" || isMountPoint(path.text, look)) {
+        entries.set(path.text, { ...ABSENT, tracking });
+        return;
+      }
+      const known = previous?.get(path.text);
+      const same = known !== undefined && known.stat === look.stat && !known.fresh && known.sha256 !== null;
+      const read = same
+        ? known
+        : mayRead(look, tracking)
+          ? await digestsOf(options.root, path.disk, look)
+          : null;
+      entries.set(path.text, {
+        tracking,
+        kind: look.kind,
+        stat: look.stat,
+        executable: look.executable,
+        sha256: read?.sha256 ?? null,
+        blob: blob ?? read?.blob ?? null,
+        fresh: look.ctimeMs > takenAt - FRESH_MS,
+      });
+    },
+  };
 }
 
-/** Null for text that is no fingerprint. */
-export function decodeFingerprint(_text: string): Fingerprint | null {
-  throw new Error("not built yet");
+const ABSENT = {
+  kind: "absent",
+  stat: "",
+  executable: false,
+  sha256: null,
+  blob: null,
+  fresh: false,
+} as const;
+
+const isMountPoint = (path: string, look: Look): boolean =>
+  look.kind === "file" && look.size === 0 && MOUNT_POINTS.test(path);
+
+/** `a/b` covers itself and all below; `a/b-*` every entry of `a` whose name starts so. */
+function excluder(patterns: readonly string[]): (path: string) => boolean {
+  const clean = patterns.map((pattern) => pattern.replace(/\/+$/, "")).filter((pattern) => pattern !== "");
+  const starts = clean.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));
+  const exact = new Set(clean.filter((pattern) => !pattern.endsWith("*")));
+  return (path) => {
+    if (path === ".git" || path.startsWith(".git/")) return true;
+    if (starts.some((start) => path.startsWith(start))) return true;
+    if (exact.size === 0) return false;
+    if (exact.has(path)) return true;
+    for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1))
+      if (exact.has(path.slice(0, slash))) return true;
+    return false;
+  };
+}
+
+const isGitFolder = (path: string): boolean => path === ".git" || path.endsWith("/.git");
+
+async function manifest(options: FingerprintOptions, reader: Reader): Promise<Fingerprint> {
+  let files = 0;
+  let bytes = 0;
+  let tooLarge = false;
+  await walk(
+    options.root,
+    { text: "", disk: "" },
+    {
+      skip: (path) => reader.excluded(path) || isGitFolder(path),
+      async onEntry(path, look) {
+        files += 1;
+        bytes += look.kind === "file" ? look.size : 0;
+        tooLarge = files > SUPERVISION.manifestMaxFiles || bytes > SUPERVISION.manifestMaxBytes;
+        if (!tooLarge) await reader.add(path, "tracked", { look });
+        return !tooLarge;
+      },
+    },
+  );
+  return { kind: tooLarge ? "too-large" : "manifest", head: null, listing: null, entries: reader.entries };
+}
+
+async function withGit(options: FingerprintOptions, gitDir: string, reader: Reader): Promise<Fingerprint> {
+  const base: GitOptions = { cwd: options.root, gitDir, workTree: options.root };
+  const config = await withoutFilters(base);
+  const exclude = options.exclude
+    .filter((pattern) => pattern !== "")
+    .map((pattern) =>
+      pattern.endsWith("*") ? `:(exclude,top,glob)${pattern}/**` : `:(exclude,top,literal)${pattern}`,
+    );
+  const [listed, answered] = await Promise.all([
+    git(["ls-files", "-v", "-s", "-z"], { ...base, config }),
+    git(
+      [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--untracked-files=all",
+        "--ignored=matching",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--",
+        ".",
+        ...exclude,
+      ],
+      { ...base, config },
+    ),
+  ]);
+  if (listed.exitCode !== 0 || answered.exitCode !== 0)
+    return { kind: "unreadable", head: null, listing: null, entries: new Map() };
+  const status = parseStatus(answered.stdoutBytes);
+  const digest = sha256(listed.stdoutBytes);
+  const earlier = options.previous?.listing;
+  const listing = earlier?.digest === digest ? earlier : { digest, bytes: listed.stdoutBytes };
+  await readStatus(options.root, status, reader);
+  await readSpecial(options.root, listing.bytes, reader);
+  await readPrevious(options, listing.bytes, reader);
+  return { kind: "git", head: status.head, listing, entries: reader.entries };
+}
+
+async function readStatus(root: string, status: GitStatus, reader: Reader): Promise<void> {
+  const pace = pacer();
+  for (const item of status.items) {
+    const rest = pace();
+    if (rest !== undefined) await rest;
+    if (item.folder) await readFolder(root, item.path, item.tracking, reader);
+    else await reader.add(item.path, item.tracking, { blob: item.blob });
+  }
+}
+
+/** An ignored folder, or a repository inside this one: its files are looked at like any others, its own git is not asked. */
+async function readFolder(root: string, folder: BytePath, tracking: Tracking, reader: Reader): Promise<void> {
+  if (reader.excluded(folder.text)) return;
+  // A link in the place of a folder is a change of its own, and not a way in.
+  if (lookAt(root, folder.disk)?.kind !== "folder") return reader.add(folder, tracking);
+  await walk(root, folder, {
+    skip: (path) => reader.excluded(path) || isGitFolder(path),
+    async onEntry(path, look) {
+      await reader.add(path, tracking, { look });
+      return true;
+    },
+  });
+}
+
+/** What the index does not vouch for: entries marked as unchanged, and submodules. */
+async function readSpecial(root: string, listing: Buffer, reader: Reader): Promise<void> {
+  for (const entry of specialEntries(listing)) {
+    if (entry.mode === "160000") await readFolder(root, entry.path, "tracked", reader);
+    else if (!reader.entries.has(entry.path.text)) await reader.add(entry.path, "tracked");
+  }
+}
+
+/** A path that was looked at before is looked at again, even when git now finds it clean. */
+async function readPrevious(options: FingerprintOptions, listing: Buffer, reader: Reader): Promise<void> {
+  const previous = options.previous;
+  if (previous === undefined) return;
+  const left = [...previous.entries.keys()].filter((path) => !reader.entries.has(path));
+  if (left.length === 0) return;
+  const lookup = listingLookup(listing);
+  const pace = pacer();
+  for (const path of left) {
+    const rest = pace();
+    if (rest !== undefined) await rest;
+    const entry = lookup(path);
+    const was = previous.entries.get(path)?.tracking ?? "untracked";
+    const tracking = entry !== undefined ? "tracked" : was === "tracked" ? "untracked" : was;
+    await reader.add(entry?.path ?? { text: path, disk: path }, tracking, { blob: entry?.blob ?? null });
+  }
+}
+
+/** Paths are relative to the root, sorted. Pure. */
+export function compareFingerprints(before: Fingerprint, after: Fingerprint): Changes {
+  const out = { created: [] as string[], modified: [] as string[], deleted: [] as string[] };
+  const none = { ignored: [], tracked: [], headMoved: null };
+  if (before.kind === "too-large" || before.kind === "unreadable")
+    return { measured: false, ...out, ...none };
+  // It could be read before: whatever made it unreadable is a change.
+  if (after.kind === "unreadable" || (after.kind !== "too-large" && after.kind !== before.kind))
+    return { measured: true, ...out, modified: ["."], ...none };
+  const was = knownAt(before);
+  const is = knownAt(after);
+  const paths = new Set([
+    ...before.entries.keys(),
+    ...after.entries.keys(),
+    ...listingDifference(before, after),
+  ]);
+  const ignored: string[] = [];
+  const tracked: string[] = [];
+  for (const path of [...paths].sort()) {
+    const a = was(path);
+    const b = is(path);
+    // A walk that was cut off says nothing about what it did not reach.
+    if (after.kind === "too-large" && b === null && !after.entries.has(path)) continue;
+    const kind = changeOf(a, b);
+    if (kind === null) continue;
+    out[kind].push(path);
+    const shown = [a, b].filter((entry) => entry !== null && entry.kind !== "absent");
+    if (shown.every((entry) => entry?.tracking === "ignored")) ignored.push(path);
+    if (a !== null && a.kind !== "absent" && a.tracking === "tracked") tracked.push(path);
+  }
+  // It fitted before and does not now, so it grew, wherever that was.
+  if (after.kind === "too-large" && out.created.length + out.modified.length === 0) out.created.push(".");
+  return { measured: true, ...out, ignored, tracked, headMoved: headMoved(before, after) };
+}
+
+function headMoved(before: Fingerprint, after: Fingerprint): Changes["headMoved"] {
+  if (before.head === null || after.head === null) return null;
+  if (before.head.ref === after.head.ref && before.head.commit === after.head.commit) return null;
+  return {
+    from: before.head.commit ?? before.head.ref,
+    to: before.head.commit === after.head.commit ? after.head.ref : after.head.commit,
+  };
+}
+
+/** What is known about a path at that moment: looked at, vouched for by the index, or (null) not there. */
+function knownAt(fingerprint: Fingerprint): (path: string) => Entry | null {
+  const lookup = fingerprint.listing === null ? () => undefined : listingLookup(fingerprint.listing.bytes);
+  return (path) => {
+    const entry = fingerprint.entries.get(path);
+    if (entry !== undefined) return entry;
+    const listed = lookup(path);
+    if (listed === undefined || listed.mode === "160000") return null;
+    return {
+      tracking: "tracked",
+      kind: listed.mode === "120000" ? "link" : "file",
+      stat: "",
+      executable: listed.mode === "100755",
+      sha256: null,
+      blob: listed.blob,
+      fresh: false,
+    };
+  };
+}
+
+/** Paths whose index entry differs: clean before and clean after, but not the same (a commit, a checkout, a reset). */
+function listingDifference(before: Fingerprint, after: Fingerprint): string[] {
+  if (before.listing === null || after.listing === null || before.listing.digest === after.listing.digest)
+    return [];
+  const a = listingMap(before.listing.bytes);
+  const b = listingMap(after.listing.bytes);
+  const paths: string[] = [];
+  for (const [path, entry] of a) {
+    const other = b.get(path);
+    if (other === undefined || other.blob !== entry.blob || other.mode !== entry.mode) paths.push(path);
+  }
+  for (const path of b.keys()) if (!a.has(path)) paths.push(path);
+  return paths;
+}
+
+function changeOf(a: Entry | null, b: Entry | null): "created" | "modified" | "deleted" | null {
+  const before = a !== null && a.kind !== "absent";
+  const after = b !== null && b.kind !== "absent";
+  if (!before) return after ? "created" : null;
+  if (!after) return "deleted";
+  return sameContent(a, b) ? null : "modified";
+}
+
+function sameContent(a: Entry, b: Entry): boolean {
+  if (a.kind !== b.kind || a.executable !== b.executable) return false;
+  if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
+  if (a.blob !== null && b.blob !== null) return a.blob === b.blob;
+  return a.stat !== "" && a.stat === b.stat;
+}
+
+/** For an attempt that outlives this process (one that a harness works on). */
+export function encodeFingerprint(fingerprint: Fingerprint): string {
+  return JSON.stringify({
+    version: 1,
+    kind: fingerprint.kind,
+    head: fingerprint.head,
+    listing:
+      fingerprint.listing === null
+        ? null
+        : gzipSync(fingerprint.listing.bytes, { level: 1 }).toString("base64"),
+    entries: [...fingerprint.entries].map(([path, e]) => [
+      path,
+      e.tracking,
+      e.kind,
+      e.stat,
+      e.executable,
+      e.sha256,
+      e.blob,
+      e.fresh,
+    ]),
+  });
+}
+
+/** Null for text that is no fingerprint of this version. */
+export function decodeFingerprint(text: string): Fingerprint | null {
+  try {
+    const value = JSON.parse(text) as {
+      version: number;
+      kind: Fingerprint["kind"];
+      head: Fingerprint["head"];
+      listing: string | null;
+      entries: [string, Tracking, Entry["kind"], string, boolean, string | null, string | null, boolean][];
+    };
+    if (value.version !== 1 || !Array.isArray(value.entries)) return null;
+    const bytes = value.listing === null ? null : gunzipSync(Buffer.from(value.listing, "base64"));
+    return {
+      kind: value.kind,
+      head: value.head,
+      listing: bytes === null ? null : { digest: sha256(bytes), bytes },
+      entries: new Map(
+        value.entries.map(([path, tracking, kind, stat, executable, digest, blob, fresh]) => [
+          path,
+          { tracking, kind, stat, executable, sha256: digest, blob, fresh },
+        ]),
+      ),
+    };
+  } catch {
+    return null;
+  }
 }

@@ -3,9 +3,9 @@ import { copyFileSync, existsSync, lstatSync, readdirSync, rmSync } from "node:f
 import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import { type GitOptions, git, splitPaths } from "../host/git.ts";
+import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { findAdmin, pristineIndex } from "./worktree-admin.ts";
-import { gitFault, isObjectId, type WorktreeFault } from "./worktree-fault.ts";
+import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
 /** Ignored files are mostly what a setup command can make again; within these bounds they are kept all the same. */
 const IGNORED_MAX_FILES = 2_000;
@@ -35,11 +35,11 @@ export async function snapshotRef(o: {
   readonly ref: string;
 }): Promise<Result<Snapshot | null, WorktreeFault>> {
   const admin = findAdmin(o.commonDir, o.path);
-  const [branchCommit, existing, head] = await Promise.all([
-    resolveRef(o.repo, `refs/heads/${o.branch}`),
-    resolveRef(o.repo, o.ref),
-    admin === null ? null : resolveRef(o.repo, "HEAD", admin.gitDir),
-  ]);
+  const branchRef = `refs/heads/${o.branch}`;
+  const [branchCommit = null, existing = null, head = null] = await resolveAll(
+    [`${branchRef}^{commit}`, `${o.ref}^{commit}`, ...(admin === null ? [] : ["HEAD^{commit}"])],
+    { cwd: o.repo, ...(admin === null ? {} : { gitDir: admin.gitDir }) },
+  );
   const parents = [...new Set([branchCommit, head, existing].filter((commit) => commit !== null))];
   if (parents.length === 0) return ok(null);
   const content =
@@ -68,10 +68,11 @@ async function snapshotCommit(
   },
 ): Promise<Result<string, WorktreeFault>> {
   const [first = ""] = o.parents;
-  const own = await git(["rev-parse", "--verify", "-q", `${first}^{tree}`], { cwd: repo });
-  const tree = o.tree ?? own.stdout.trim();
+  const [own = null] = await resolveAll([`${first}^{tree}`], { cwd: repo });
+  const tree = o.tree ?? own;
+  if (tree === null) return err({ code: "snapshot-failed", detail: `the commit ${first} cannot be read` });
   // Nothing beyond the branch itself: the ref points at the branch's commit, no commit is needed.
-  if (tree === own.stdout.trim() && (await onlyTip(repo, o.parents))) return ok(first);
+  if (tree === own && (await onlyTip(repo, o.parents))) return ok(first);
   const left = o.leftOut.length === 0 ? "" : `\n\nNot kept (ignored, too big):\n${o.leftOut.join("\n")}`;
   const made = await git(["commit-tree", tree, ...o.parents.flatMap((parent) => ["-p", parent]), "-F", "-"], {
     cwd: repo,
@@ -90,15 +91,6 @@ async function onlyTip(repo: string, parents: readonly string[]): Promise<boolea
     if (answer.exitCode !== 0) return false;
   }
   return true;
-}
-
-export async function resolveRef(repo: string, ref: string, gitDir?: string): Promise<string | null> {
-  const answer = await git(["rev-parse", "--verify", "-q", "--end-of-options", `${ref}^{commit}`], {
-    cwd: repo,
-    ...(gitDir === undefined ? {} : { gitDir }),
-  });
-  const commit = answer.stdout.trim();
-  return answer.exitCode === 0 && isObjectId(commit) ? commit : null;
 }
 
 /** More than git's own `.git` file: a worktree that was never checked out holds nothing of a job. */
@@ -124,8 +116,9 @@ async function snapshotTree(
     const added = await git(["add", "-A", "--", ".", `:(exclude,top,literal)${INPUTS_DIR}`], options);
     if (added.exitCode !== 0)
       return err({ ...gitFault(added, "keep the worktree's files"), code: "snapshot-failed" });
-    const embedded = await newGitlinks(options, parent);
-    if (embedded.length > 0) return err(embeddedFault(embedded));
+    const staged = await stagedChanges(options, parent);
+    if (!staged.ok) return staged;
+    if (staged.value.links.length > 0) return err(embeddedFault(staged.value.links));
     const ignored = await ignoredWithinBounds(options);
     if (ignored.keep.length > 0) {
       const forced = await git(["add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"], {
@@ -153,19 +146,32 @@ export function startIndex(gitDir: string, indexFile: string): void {
   if (source !== undefined) copyFileSync(source, indexFile);
 }
 
-/** Entries that `git add` made a link to another repository of: their content would not be kept. */
-export async function newGitlinks(options: GitOptions, base: string): Promise<string[]> {
+export interface StagedChanges {
+  readonly changed: readonly string[];
+  /** Entries that `git add` made a link to another repository of: their content would not be kept. */
+  readonly links: readonly string[];
+}
+
+/** How the private index differs from the tree of `base`. */
+export async function stagedChanges(
+  options: GitOptions,
+  base: string,
+): Promise<Result<StagedChanges, WorktreeFault>> {
   const answer = await git(
     ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none", base],
     options,
   );
+  if (answer.exitCode !== 0) return err(gitFault(answer, "compare with the base commit"));
   const fields = splitPaths(answer.stdoutBytes).map((field) => field.text);
+  const changed: string[] = [];
   const links: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [from, to] = (fields[i] as string).split(" ");
-    if (to === "160000" && from !== ":160000") links.push(fields[i + 1] as string);
+    const path = fields[i + 1] as string;
+    changed.push(path);
+    if (to === "160000" && from !== ":160000") links.push(path);
   }
-  return links;
+  return ok({ changed: changed.sort(), links });
 }
 
 export const embeddedFault = (paths: readonly string[]): WorktreeFault => ({

@@ -26,16 +26,17 @@ export function findAdmin(commonDir: string, path: string): WorktreeAdmin | null
   return null;
 }
 
+/** The branch that a git directory's HEAD names, as a full ref name; null when it is detached. */
+export const headOf = (gitDir: string): string | null =>
+  /^ref: (.+)$/m.exec(read(join(gitDir, "HEAD")) ?? "")?.[1] ?? null;
+
 /** Branch that each registered worktree has checked out, by full ref name. */
 export function checkedOut(commonDir: string): ReadonlyMap<string, string> {
-  const out = new Map<string, string>();
   const parent = join(commonDir, "worktrees");
-  for (const [gitDir, where] of [
-    [commonDir, "the main checkout"],
-    ...names(parent).map((n) => [join(parent, n), join(parent, n)]),
-  ] as const) {
-    const ref = /^ref: (.+)$/m.exec(read(join(gitDir as string, "HEAD")) ?? "")?.[1];
-    if (ref !== undefined) out.set(ref, where as string);
+  const out = new Map<string, string>();
+  for (const gitDir of [commonDir, ...names(parent).map((name) => join(parent, name))]) {
+    const ref = headOf(gitDir);
+    if (ref !== null) out.set(ref, gitDir);
   }
   return out;
 }

@@ -2,10 +2,10 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
-import { type GitOptions, git, splitPaths } from "../host/git.ts";
+import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { contains, diffStat } from "./merge.ts";
-import { embeddedFault, newGitlinks, resolveRef, startIndex } from "./snapshot.ts";
-import { findAdmin } from "./worktree-admin.ts";
+import { embeddedFault, stagedChanges, startIndex } from "./snapshot.ts";
+import { findAdmin, headOf } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
 export interface CommittedWorktree {
@@ -82,23 +82,18 @@ export async function commitWorktree(
 async function stage(
   input: CommitWorktreeInput,
   options: GitOptions,
-): Promise<Result<{ tree: string; changed: string[] }, WorktreeFault>> {
+): Promise<Result<{ tree: string; changed: readonly string[] }, WorktreeFault>> {
   const exclude = input.exclude.map((path) => `:(exclude,top,literal)${path}`);
   const added = await git(["add", "-A", "--", ".", ...exclude], options);
   if (added.exitCode !== 0) return err(gitFault(added, `stage the changes of \`${input.branch}\``));
-  const embedded = await newGitlinks(options, input.baseCommit);
-  if (embedded.length > 0) return err(embeddedFault(embedded));
+  const staged = await stagedChanges(options, input.baseCommit);
+  if (!staged.ok) return staged;
+  if (staged.value.links.length > 0) return err(embeddedFault(staged.value.links));
   const inSubmodule = await changedInSubmodule(input, options);
   if (inSubmodule !== null) return err(inSubmodule);
   const tree = await git(["write-tree"], options);
   if (tree.exitCode !== 0) return err(gitFault(tree, `write the tree of \`${input.branch}\``));
-  const diff = await git(
-    ["diff-tree", "-r", "-z", "--name-only", "--no-renames", input.baseCommit, tree.stdout.trim()],
-    options,
-  );
-  if (diff.exitCode !== 0) return err(gitFault(diff, "compare with the base commit"));
-  const changed = splitPaths(diff.stdoutBytes).map((path) => path.text);
-  return ok({ tree: tree.stdout.trim(), changed: changed.sort() });
+  return ok({ tree: tree.stdout.trim(), changed: staged.value.changed });
 }
 
 async function changedInSubmodule(
@@ -130,14 +125,14 @@ async function commitTree(
   o: { readonly tree: string; readonly gitDir: string },
 ): Promise<Result<{ commit: string; notes: string[] }, WorktreeFault>> {
   const ref = `refs/heads/${input.branch}`;
-  const [tip, head] = await Promise.all([
-    resolveRef(input.repo, ref),
-    resolveRef(input.repo, "HEAD", o.gitDir),
-  ]);
+  const [tip = null, head = null] = await resolveAll([`${ref}^{commit}`, "HEAD^{commit}"], {
+    cwd: input.repo,
+    gitDir: o.gitDir,
+  });
   const { parent, notes } = await chooseParent(input, tip, head);
-  const parentTree = await git(["rev-parse", "--verify", "-q", `${parent}^{tree}`], { cwd: input.repo });
+  const [parentTree] = await resolveAll([`${parent}^{tree}`], { cwd: input.repo });
   let commit = parent;
-  if (parentTree.stdout.trim() !== o.tree) {
+  if (parentTree !== o.tree) {
     const made = await git(["commit-tree", o.tree, "-p", parent, "-F", "-"], {
       cwd: input.repo,
       stdin: `${input.message}\n`,
@@ -145,12 +140,15 @@ async function commitTree(
     if (made.exitCode !== 0) return err(gitFault(made, `commit the work of \`${input.branch}\``));
     commit = made.stdout.trim();
   }
-  const set = await git(["update-ref", ref, commit, tip ?? "0".repeat(commit.length)], { cwd: input.repo });
-  if (set.exitCode !== 0) return err(gitFault(set, `move the branch \`${input.branch}\``));
-  const attached = await git(["symbolic-ref", "HEAD", ref], { cwd: input.repo, gitDir: o.gitDir });
-  return attached.exitCode === 0
-    ? ok({ commit, notes })
-    : err(gitFault(attached, `put HEAD back on \`${input.branch}\``));
+  if (commit !== tip) {
+    const set = await git(["update-ref", ref, commit, tip ?? "0".repeat(commit.length)], { cwd: input.repo });
+    if (set.exitCode !== 0) return err(gitFault(set, `move the branch \`${input.branch}\``));
+  }
+  if (headOf(o.gitDir) !== ref) {
+    const attached = await git(["symbolic-ref", "HEAD", ref], { cwd: input.repo, gitDir: o.gitDir });
+    if (attached.exitCode !== 0) return err(gitFault(attached, `put HEAD back on \`${input.branch}\``));
+  }
+  return ok({ commit, notes });
 }
 
 /** The newest commit of the agent's own that still stands on the base. */

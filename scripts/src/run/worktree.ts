@@ -21,7 +21,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, 
 import { dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
 import { ensureDir, errorCode } from "../host/files.ts";
-import { git } from "../host/git.ts";
+import { git, resolveAll } from "../host/git.ts";
 import { withRepoLock } from "../host/repo-lock.ts";
 import { mergeBases } from "./merge.ts";
 import { type Snapshot, snapshotRef } from "./snapshot.ts";
@@ -98,46 +98,36 @@ async function checkPlace(
   const parts = input.branch.split("/");
   const shorter = parts.slice(0, -1).map((_, i) => `refs/heads/${parts.slice(0, i + 1).join("/")}`);
   const own = `refs/heads/${input.branch}`;
-  const asked = [`${input.baseCommit}^{commit}`, own, ...shorter];
-  const answer = await git(["cat-file", "--batch-check=%(objectname)"], {
+  const [base, branch, ...prefixes] = await resolveAll([`${input.baseCommit}^{commit}`, own, ...shorter], {
     cwd: input.repo,
-    stdin: `${asked.join("\n")}\n`,
   });
-  if (answer.exitCode !== 0) return err(gitFault(answer, `read \`${input.repo}\``));
-  const [base = "", branch = "", ...prefixes] = answer.stdout.split("\n").map((line) => line.trim());
   if (!isObjectId(input.baseCommit) || base !== input.baseCommit)
     return err({
       code: "no-base-commit",
       detail: `\`${input.repo}\` has no commit \`${input.baseCommit}\` to start from; commit once, then run again`,
     });
-  const inTheWay = shorter.find((_, i) => isObjectId(prefixes[i] ?? ""));
+  const inTheWay = shorter.find((_, i) => prefixes[i] !== null);
   if (inTheWay !== undefined)
     return err({
       code: "branch-conflict",
       detail: `the branch \`${inTheWay.slice("refs/heads/".length)}\` exists, so git cannot create \`${input.branch}\`; rename it with \`git branch -m\``,
     });
-  const below = await git(["for-each-ref", "--count=1", "--format=%(refname)", `${own}/`], {
-    cwd: input.repo,
-  });
-  if (below.stdout.trim() !== "")
-    return err({
-      code: "branch-conflict",
-      detail: `\`${below.stdout.trim()}\` exists, so git cannot create \`${input.branch}\``,
-    });
-  return isObjectId(branch) ? existingBranch(input, branch, own) : ok({ reuseBranch: false });
+  return branch === null || branch === undefined
+    ? ok({ reuseBranch: false })
+    : existingBranch(input, { commit: branch, ref: own, stale: admin?.gitDir ?? null });
 }
 
 /** A branch that still stands at the base and that nobody has checked out was left by a creation that died: nothing is lost. */
 function existingBranch(
   input: CreateWorktreeInput,
-  commit: string,
-  ref: string,
+  o: { readonly commit: string; readonly ref: string; readonly stale: string | null },
 ): Result<{ reuseBranch: boolean }, WorktreeFault> {
-  const where = checkedOut(input.commonDir).get(ref);
-  if (where === undefined && commit === input.baseCommit) return ok({ reuseBranch: true });
+  const where = checkedOut(input.commonDir).get(o.ref);
+  const free = where === undefined || where === o.stale;
+  if (free && o.commit === input.baseCommit) return ok({ reuseBranch: true });
   return err({
     code: "branch-exists",
-    detail: `the branch \`${input.branch}\` exists already, at ${commit}${where === undefined ? "" : `, checked out in ${where}`}`,
+    detail: `the branch \`${input.branch}\` exists already, at ${o.commit}${free ? "" : `, checked out in ${where}`}`,
   });
 }
 
@@ -191,6 +181,17 @@ async function addLocked(
   if (added.exitCode === 0 && admin !== null) return ok({ gitDir: admin.gitDir });
   if (admin !== null) rmSync(admin.gitDir, { recursive: true, force: true });
   rmSync(input.path, { recursive: true, force: true });
+  const below = await git(
+    ["for-each-ref", "--count=1", "--format=%(refname)", `refs/heads/${input.branch}/`],
+    {
+      cwd: input.repo,
+    },
+  );
+  if (below.stdout.trim() !== "")
+    return err({
+      code: "branch-conflict",
+      detail: `\`${below.stdout.trim()}\` exists, so git cannot create \`${input.branch}\``,
+    });
   // `worktree add` creates the branch first and leaves it when it fails later.
   if (!/already exists/.test(added.stderr))
     await git(["update-ref", "-d", `refs/heads/${input.branch}`, commit], { cwd: input.repo });
@@ -229,18 +230,25 @@ async function checkOut(
 /** What a process started in the folder will see; null when that is exactly what it shall see. */
 async function verifyInside(input: CreateWorktreeInput, commit: string): Promise<string | null> {
   const answer = await git(
-    ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "HEAD"],
+    [
+      "rev-parse",
+      "--path-format=absolute",
+      "--show-toplevel",
+      "--git-common-dir",
+      "HEAD",
+      "--symbolic-full-name",
+      "HEAD",
+    ],
     { cwd: input.path },
   );
-  const branch = await git(["symbolic-ref", "-q", "HEAD"], { cwd: input.path });
-  const [topLevel = "", commonDir = "", head = ""] = answer.stdout.split("\n");
+  const [topLevel = "", commonDir = "", head = "", branch = ""] = answer.stdout.split("\n");
   if (answer.exitCode !== 0) return `\`${input.path}\` is no working tree: ${answer.stderr.trim()}`;
   if (canonical(topLevel) !== canonical(input.path))
     return `\`${input.path}\` belongs to the checkout \`${topLevel}\``;
   if (canonical(commonDir) !== canonical(input.commonDir))
     return `\`${input.path}\` belongs to the repository \`${commonDir}\``;
-  if (branch.stdout.trim() !== `refs/heads/${input.branch}`)
-    return `\`${input.path}\` has \`${branch.stdout.trim()}\` checked out, not \`${input.branch}\``;
+  if (branch !== `refs/heads/${input.branch}`)
+    return `\`${input.path}\` has \`${branch}\` checked out, not \`${input.branch}\``;
   return head === commit ? null : `\`${input.path}\` is at ${head}, not at ${commit}`;
 }
 
