@@ -4,12 +4,37 @@ import type { PlanJob } from "../core/runtime.ts";
 import { RISK_TIERS } from "../core/tiers.ts";
 import { isoTime } from "../host/clock.ts";
 import { sha256 } from "../host/files.ts";
+import { checkControls } from "../plan/controls.ts";
 import { writeBrief } from "../run/brief.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { jobState, type Session } from "./session.ts";
+import { traceGate } from "./trace-points.ts";
 
-/** Null: dispatch. Otherwise the records that block the job, with the reason. */
+/** Null: dispatch. Otherwise the records that block the job, with the reason. Either way the trace says what was met. */
 export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
+  const records = await decide(s, job);
+  const blocked = records?.find((record) => record.type === "job");
+  const code = blocked?.type === "job" ? (blocked.patch.block?.code ?? null) : null;
+  const runtime = job.route.chain[jobState(s, job.id).candidateIndex]?.runtime;
+  const record = runtime === undefined ? undefined : s.records.get(runtime);
+  traceGate(s, job, {
+    outcome: records === null ? "passed" : code === "needs-approval" ? "needs-approval" : "blocked",
+    controls:
+      record === undefined
+        ? []
+        : checkControls(record, {
+            riskTier: job.riskTier,
+            writer: job.writer,
+            worktree: job.isolation === "worktree",
+            tools: job.tools.allowed,
+          }),
+    scope: blocked?.type === "job" ? (blocked.patch.block?.scope ?? null) : null,
+    code,
+  });
+  return records;
+}
+
+async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
   const external = job.riskTier === RISK_TIERS[3];
   if (!external && job.approval !== "require") return null;
   const scope = approvalScope(s, job);

@@ -18,6 +18,7 @@ import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import type { LiveAttempt } from "./scheduler.ts";
 import { attemptMarker, jobDir, jobFile, jobState, type Session, supervisorScratch } from "./session.ts";
+import { traceDispatch, traceEnd } from "./trace-points.ts";
 import { baseCommitOf, makeWorkplace, type Workplace } from "./workplace.ts";
 import { setUpWorktree } from "./worktree-setup.ts";
 
@@ -67,6 +68,13 @@ export async function runAttempt(
       detail: `${planned.error.code}: ${planned.error.detail}`,
     });
 
+  traceDispatch(s, job, {
+    attempt: ordinal,
+    candidate,
+    native: false,
+    promptSha256: briefing.sha256,
+    droppedEnv: [],
+  });
   const execution = await execute(s, {
     job,
     ordinal,
@@ -80,7 +88,18 @@ export async function runAttempt(
   const peers = s.observation.leave(job);
   if (s.store.failed !== null) return;
   const { result, observed, settlement, exit } = execution;
-  if (result.endedBy === "cancel") return endCancelled(s, job, ordinal, result);
+  const seen = {
+    attempt: ordinal,
+    events: observed.events,
+    unknown: observed.unknownLines,
+    bytes: result.stdout.bytes + result.stderr.bytes,
+    endedBy: result.endedBy,
+  };
+  if (result.captureError !== null) return s.fail(new CaptureFault(result.captureError));
+  if (result.endedBy === "cancel") {
+    await endCancelled(s, job, ordinal, result);
+    return traceEnd(s, job, seen);
+  }
   await judgeAttempt(s, {
     job,
     ordinal,
@@ -96,6 +115,17 @@ export async function runAttempt(
     treeGone: result.treeGone,
     stdoutTruncated: result.stdout.truncated,
   });
+  traceEnd(s, job, seen);
+}
+
+/** What a job printed could not be written: nothing may build on a capture with holes, so the coordinator stops. */
+class CaptureFault extends Error {
+  constructor(fault: { readonly path: string; readonly code: string }) {
+    super(
+      `cannot write \`${fault.path}\`: ${fault.code}. The run is resumable once there is room or permission.`,
+    );
+    this.name = "CaptureFault";
+  }
 }
 
 /** A user's cancel ends the job; an interruption of the whole run leaves it to be resumed. */

@@ -29,6 +29,7 @@ import { indexJobs } from "./readiness.ts";
 import { reconcile } from "./reconcile.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { jobState, type Session } from "./session.ts";
+import { traceStart } from "./trace-points.ts";
 import { createWake, type Wake } from "./wake.ts";
 
 export interface CoordinateInput {
@@ -135,6 +136,7 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
       });
   }
   await s.commit(records);
+  traceStart(s, !first);
   for (const job of s.graph.jobs) {
     const below = blockDependents(s, job.id);
     if (below.length > 0) await s.commit(below);

@@ -6,6 +6,7 @@ import { isoTime } from "../host/clock.ts";
 import { decideAfterFailure } from "../plan/failure.ts";
 import type { JobPatch, JournalRecord } from "../state/records.ts";
 import { attemptRecord, jobState, type Session } from "./session.ts";
+import { traceFollowing } from "./trace-points.ts";
 
 export interface FailedEnd {
   readonly failureClass: FailureClass;
@@ -48,16 +49,16 @@ export async function endWithFailure(
     quotaWaitMs: s.graph.quotaWaitMs,
     ...(end.unchanged === undefined ? {} : { unchanged: end.unchanged }),
   });
-  s.trace.record({
-    kind: "decide",
-    jobId: job.id,
-    attempt: ordinal,
-    payload: { decision: decision.action, reason: end.failureClass, candidateIndex: decision.candidateIndex },
-  } as never);
   await s.commit([
     { type: "attempt", jobId: job.id, attempt: ordinal, patch },
     { type: "job", jobId: job.id, patch: following(before, decision) },
   ]);
+  traceFollowing(s, job, {
+    attempt: ordinal,
+    action: decision.action,
+    failureClass: end.failureClass,
+    reason: decision.reason,
+  });
 }
 
 type Decision = ReturnType<typeof decideAfterFailure>;

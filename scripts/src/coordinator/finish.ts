@@ -8,6 +8,7 @@ import { replaceFile } from "../host/files.ts";
 import { renderReport } from "../prove/report.ts";
 import { renderReportHtml } from "../prove/report-html.ts";
 import type { Session } from "./session.ts";
+import { traceReport, traceRunEnd } from "./trace-points.ts";
 
 export type EndKind = "idle" | "interrupted";
 
@@ -47,6 +48,7 @@ export async function recordEnd(s: Session, end: EndKind): Promise<void> {
     },
   ]);
   await s.store.snapshot();
+  traceRunEnd(s);
 }
 
 const usedMock = (s: Session): boolean =>
@@ -68,6 +70,8 @@ export async function writeReports(s: Session): Promise<void> {
     trace,
     now: s.clock.now(),
   };
-  replaceFile(join(s.runDir, RUN_FILES.report), renderReport(input));
+  const markdown = renderReport(input);
+  replaceFile(join(s.runDir, RUN_FILES.report), markdown);
   replaceFile(join(s.runDir, RUN_FILES.reportHtml), await renderReportHtml(input));
+  traceReport(s, Buffer.byteLength(markdown));
 }

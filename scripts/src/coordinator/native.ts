@@ -13,6 +13,7 @@ import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import { nativeFiles } from "./next-actions.ts";
 import { attemptRecord, jobDir, jobFile, jobState, nativeFile, type Session } from "./session.ts";
+import { traceDispatch, traceEnd } from "./trace-points.ts";
 import { baseCommitOf, knownWorkplace, makeWorkplace } from "./workplace.ts";
 import { setUpWorktree } from "./worktree-setup.ts";
 
@@ -86,6 +87,13 @@ export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void>
   };
   replaceFile(nativeFile(s.runDir, job.id, ordinal), `${JSON.stringify(kept)}\n`);
   s.nativeOpen.add(job.id);
+  traceDispatch(s, job, {
+    attempt: ordinal,
+    candidate,
+    native: true,
+    promptSha256: briefing.value.sha256,
+    droppedEnv: [],
+  });
 }
 
 /** The harness dispatched it. */
@@ -168,6 +176,13 @@ export async function finishNative(
     },
     treeGone: true,
     stdoutTruncated: o.truncated,
+  });
+  traceEnd(s, job, {
+    attempt: o.ordinal,
+    events: 0,
+    unknown: 0,
+    bytes: Buffer.byteLength(o.text),
+    endedBy: "native",
   });
 }
 

@@ -193,11 +193,11 @@ const nativeArgv = (
 const workingFolder = (plan: PlanJob, job: Job): string =>
   job.worktree === null || plan.repo === null ? plan.cwd : join(job.worktree, relative(plan.repo, plan.cwd));
 
-/** Arbiters handed to the harness whose attempts still wait for a verdict that one of them may give. */
+/** Open calls to an arbiter in the harness's hands. Answered ones are closed: `resume` asks again with a new call. */
 function arbitrations(input: NextInput): NextAction[] {
   const actions: NextAction[] = [];
   for (const arbiter of input.state.arbiters) {
-    if (arbiter.via !== "native" || arbiter.status === "superseded") continue;
+    if (arbiter.via !== "native" || arbiter.status !== "offered") continue;
     const waiting = arbiter.attempts.filter(({ jobId, attempt }) =>
       awaitsVerdict(input.state, jobId, attempt),
     );
@@ -216,17 +216,9 @@ function arbitrations(input: NextInput): NextAction[] {
   return actions;
 }
 
-/** R3 work that a native substitute left undecided is not offered to the next one: it would decide no more. */
 function awaitsVerdict(state: State, jobId: string, ordinal: number): boolean {
-  const job = state.jobs[jobId];
-  const attempt = job?.attemptRecords.at(-1);
-  if (job === undefined || attempt === undefined || attempt.attempt !== ordinal) return false;
-  if (attempt.status !== "success" || attempt.acceptance !== "pending") return false;
-  return !(
-    attempt.riskTier === "R3" &&
-    job.outcomeBlock?.code === "needs-arbiter" &&
-    attempt.arbitration !== null
-  );
+  const attempt = state.jobs[jobId]?.attemptRecords.at(-1);
+  return attempt?.attempt === ordinal && attempt.status === "success" && attempt.acceptance === "pending";
 }
 
 function resume(input: NextInput): NextAction {

@@ -7,6 +7,7 @@ import type { AttemptRef } from "../prove/bundle.ts";
 import { checkVerdict, type EffectiveVerdict, effectiveVerdicts, parseVerdict } from "../prove/verdict.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { jobState, type Session } from "./session.ts";
+import { traceVerdict } from "./trace-points.ts";
 
 export interface VerdictRefusal {
   readonly code: string;
@@ -150,6 +151,7 @@ async function recordRound(
       });
   }
   await s.commit(records);
+  for (const outcome of round.outcomes) traceVerdict(s, o.arbiter, outcome);
   return round;
 }
 
