@@ -44,7 +44,7 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
     assertSelfContained(metafile);
     for (const output of outputFiles) {
       const path = output.path.slice(ROOT.length + 1).replaceAll("\\", "/");
-      if (/\b__require\b|\bcreateRequire\b/.test(output.text))
+      if (DYNAMIC_REQUIRE.test(output.text))
         throw new Error(`${path}: a require() is left; it could load a module of the user's project`);
       files.set(names.get(path) ?? path, renamed(output.text, names));
     }
@@ -57,6 +57,9 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
   return files;
 }
 
+/** How esbuild keeps a require() that it could not resolve, and the way round it. */
+const DYNAMIC_REQUIRE = /typeof require !== "undefined" \? require|\bcreateRequire\(/;
+
 /** What the entry loads when it is asked for: chunk name → module. */
 const PARTS = { dispatch: "scripts/src/cli/dispatch.ts", "help-texts": "scripts/src/cli/generated/help.ts" };
 
@@ -68,6 +71,8 @@ const COMMON = {
   platform: "node",
   target: "node20.19",
   charset: "utf8",
+  // Where a package has an ES module beside its CommonJS one, that: it asks for nothing at run time.
+  mainFields: ["module", "main"],
   legalComments: "none",
   // The package's Node build is CommonJS and asks for `process` by `require`; its browser build is plain ESM.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },

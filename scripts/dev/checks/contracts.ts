@@ -93,6 +93,7 @@ export const statedOnce: Check = {
     const homes = new Map<string, { readonly path: string; readonly line: number }>();
     let looked = 0;
     for (const [path, text] of matching(files, DOCUMENTS)) {
+      looked += 1;
       findings.push(...constantsElsewhere(path, text));
       for (const { text: statement, line } of readMarkdown(text).statements)
         for (const sentence of sentences(statement)) {

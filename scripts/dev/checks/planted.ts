@@ -13,7 +13,7 @@ export interface Planted {
   readonly finds: string | null;
 }
 
-export const PLANTED_COUNT = 62;
+export const PLANTED_COUNT = 63;
 
 const REF = `${PAYLOAD_DIR}references/`;
 const skill = (frontmatter: string, body = ""): string =>
