@@ -22,7 +22,9 @@ export function fitPieces(pieces: readonly ElasticPiece[], budget: number): Fitt
   const sizes = pieces.map((piece) => jsonBytes(piece.value));
   const share = evenShare(sizes, budget);
   return pieces.map((piece, index) =>
-    (sizes[index] ?? 0) <= share ? { value: piece.value, omission: null } : cut(piece, share),
+    piece.value.length === 0 || (sizes[index] ?? 0) <= share
+      ? { value: piece.value, omission: null }
+      : cut(piece, share),
   );
 }
 

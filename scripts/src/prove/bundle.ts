@@ -77,6 +77,8 @@ interface BundledCheck {
 export interface BundleDocument {
   readonly schemaVersion: 1;
   readonly runId: string;
+  /** Digest of the call's nonce: two calls about the same evidence differ in theirs, and so in the bundle's. */
+  readonly call: string;
   readonly outcome: string | null;
   readonly constraints: readonly string[];
   readonly acceptance: readonly string[];
@@ -96,17 +98,41 @@ export interface Bundle {
   readonly omitted: readonly string[];
 }
 
-/** Attempts in success whose acceptance is pending, in topological order, at most ARBITER_MAX_ATTEMPTS. */
-export function pendingArbitration(graph: Graph, state: State): AttemptRef[] {
+/** Wanted attempts in success whose acceptance is pending, in topological order, at most ARBITER_MAX_ATTEMPTS. */
+export function pendingArbitration(
+  graph: Graph,
+  state: State,
+  wanted: (jobId: string) => boolean = () => true,
+): AttemptRef[] {
   const pending: AttemptRef[] = [];
   for (const job of graph.jobs) {
     const attempt = currentAttempt(state, job.id);
-    if (attempt?.status !== "success" || attempt.acceptance !== "pending") continue;
+    if (!isUndecided(attempt) || !wanted(job.id)) continue;
     pending.push({ jobId: job.id, attempt: attempt.attempt });
     if (pending.length === POLICY.ARBITER_MAX_ATTEMPTS.value) break;
   }
   return pending;
 }
+
+/**
+ * Those of `refs` that can be judged in one call: all they stand on is decided, or is in the same call. Work above
+ * undecided work waits, since it could only share an outcome that is not there yet.
+ */
+export function judgeableTogether(refs: readonly AttemptRef[], graph: Graph, state: State): AttemptRef[] {
+  const wanted = new Map(refs.map((ref) => [ref.jobId, ref]));
+  const open = new Set<string>();
+  const chosen: AttemptRef[] = [];
+  for (const job of graph.jobs) {
+    const ref = wanted.get(job.id);
+    const waits = job.dependsOn.some((id) => open.has(id));
+    if (ref !== undefined && !waits) chosen.push(ref);
+    else if (waits || isUndecided(currentAttempt(state, job.id))) open.add(job.id);
+  }
+  return chosen;
+}
+
+const isUndecided = (attempt: Attempt | null): attempt is Attempt =>
+  attempt?.status === "success" && attempt.acceptance === "pending";
 
 /**
  * Builds the bundle within `maxBytes`. Facts come first; free text and lists share what is left evenly. When even the
@@ -148,13 +174,14 @@ function canonical(value: unknown): string {
 
 type Context = Omit<BundleDocument, "work">;
 
-function contextOf({ graph, state, redact }: BundleInput): Context {
+function contextOf({ graph, state, redact, nonce }: BundleInput): Context {
   return {
     schemaVersion: 1,
     runId: state.runId,
-    outcome: graph.outcome === null ? null : redact(graph.outcome).slice(0, 4_000),
-    constraints: graph.constraints.slice(0, 20).map((text) => redact(text).slice(0, 1_000)),
-    acceptance: graph.acceptance.slice(0, 20).map((text) => redact(text).slice(0, 1_000)),
+    call: sha256(`call:${nonce}`).slice(0, 16),
+    outcome: graph.outcome === null ? null : redact(graph.outcome).slice(0, 2_000),
+    constraints: graph.constraints.slice(0, 10).map((text) => redact(text).slice(0, 500)),
+    acceptance: graph.acceptance.slice(0, 10).map((text) => redact(text).slice(0, 500)),
   };
 }
 
@@ -180,6 +207,7 @@ const EMPTY = {
   intent: "",
   expectedOutput: "",
   reviewChecks: [],
+  ownedPaths: [],
   artifacts: [],
   changedPaths: [],
   checks: [],
@@ -200,8 +228,7 @@ function factsOf({ state, redact }: BundleInput, job: PlanJob, attempt: Attempt)
     runtime: attempt.runtime,
     model: attempt.model,
     family: attempt.family,
-    dependsOn: job.dependsOn.slice(0, 50).map((id) => ({ jobId: id, standing: standingOf(state, id) })),
-    ownedPaths: job.ownedPaths.slice(0, 20),
+    dependsOn: job.dependsOn.slice(0, 10).map((id) => ({ jobId: id, standing: standingOf(state, id) })),
     flags: attempt.flags,
     escalation: attempt.c3EscalationReason.slice(0, 20),
     injectionFixture: attempt.injectionFixture,
@@ -234,6 +261,7 @@ function elasticOf(from: {
   const intent = job.prompt ?? (job.skill === null ? "" : `Use the skill ${job.skill}.`);
   return new Map<keyof BundledWork, ElasticPiece>([
     ["intent", piece("intent", redact(intent))],
+    ["ownedPaths", piece("owned paths", job.ownedPaths.map(redact))],
     ["expectedOutput", piece("expected output", redact(job.expectedOutput))],
     ["reviewChecks", piece("checks for the reviewer", job.checks.map(redact))],
     [

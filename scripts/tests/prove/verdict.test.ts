@@ -1,0 +1,330 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  checkVerdict,
+  effectiveVerdicts,
+  parseVerdict,
+  type Verdict,
+  type VerdictWord,
+} from "../../src/prove/verdict.ts";
+import { VERDICT_MAX_CHARS } from "../../src/prove/verdict-text.ts";
+import { arbiterOf, attemptOf, graphOf, jobOf, planJob, sha, stateOf } from "./sample-run.ts";
+
+type JobVerdict = Verdict["jobs"][number];
+
+const entry = (jobId: string, over: Partial<JobVerdict> = {}): JobVerdict => ({
+  jobId,
+  attempt: 1,
+  treeSha256: sha("b"),
+  verdict: "pass",
+  reasons: ["checked"],
+  unsupportedClaims: [],
+  contradictions: [],
+  unresolved: [],
+  ...over,
+});
+const verdictOf = (jobs: readonly JobVerdict[], over: Partial<Verdict> = {}): Verdict => ({
+  schemaVersion: 1,
+  bundleSha256: sha("e"),
+  nonce: "n0nce",
+  overall: "pass",
+  jobs: jobs as Verdict["jobs"],
+  ...over,
+});
+const good = verdictOf([entry("a")]);
+const messages = (text: string): string[] => {
+  const parsed = parseVerdict(text);
+  return parsed.ok ? [] : parsed.error.map((fault) => `${fault.code}: ${fault.message}`);
+};
+
+describe("reading an arbiter's final message", () => {
+  it.each([
+    ["bare", JSON.stringify(good)],
+    [
+      "in a fence with prose around it",
+      `I looked at {everything}.\n\n\`\`\`json\n${JSON.stringify(good, null, 2)}\n\`\`\`\nDone.`,
+    ],
+    [
+      "after a quoted brief with unfilled words",
+      `${JSON.stringify({ ...good, overall: "<pass|fail|blocked>" })}\n${JSON.stringify(good)}`,
+    ],
+    ["said twice in the same words", `${JSON.stringify(good)}\n\nAgain:\n${JSON.stringify(good, null, 1)}`],
+    ["after an opening brace that never closes", `{ hm, "let me think\n${JSON.stringify(good)}`],
+    ["with a byte order mark and CRLF", `\ufeff${JSON.stringify(good, null, 1).replaceAll("\n", "\r\n")}`],
+  ])("finds the verdict %s", (_name, text) => {
+    expect(parseVerdict(text)).toEqual({ ok: true, value: good });
+  });
+
+  it("refuses an empty answer and one without a verdict", () => {
+    expect(messages(" \n")).toEqual(["malformed-verdict: the answer is empty"]);
+    const none =
+      "malformed-verdict: the answer holds no JSON object with a `bundleSha256`; see `schema verdict`";
+    for (const text of [
+      "pass",
+      "{}",
+      "[]",
+      "null",
+      '{"overall":"pass"}',
+      `{"verdict":${JSON.stringify(good)}}`,
+    ])
+      expect(messages(text), text).toEqual([none]);
+  });
+
+  it("refuses two verdicts that differ, whichever comes last", () => {
+    const other = verdictOf([entry("a", { verdict: "fail" })], { overall: "fail" });
+    const wanted = ["malformed-verdict: the answer holds 2 different verdicts; exactly one is read"];
+    expect(messages(`${JSON.stringify(other)}\n${JSON.stringify(good)}`)).toEqual(wanted);
+    expect(messages(`${JSON.stringify(good)}\n${JSON.stringify(other)}`)).toEqual(wanted);
+  });
+
+  it("refuses a key that is stated twice, since readers would differ on which counts", () => {
+    const twice = JSON.stringify(good).replace('"verdict":"pass"', '"verdict":"fail","verdict":"pass"');
+    expect(messages(twice)).toEqual(['malformed-verdict: the key "verdict" is stated twice']);
+  });
+
+  it("names every fault of a verdict of the wrong shape", () => {
+    const { nonce: _gone, ...rest } = good;
+    expect(messages(JSON.stringify({ ...rest, overall: "great", trusted: true }))).toEqual([
+      "malformed-verdict: `/` must have required property 'nonce'",
+      'malformed-verdict: `/` must NOT have additional properties ("trusted")',
+      "malformed-verdict: `/overall` must be equal to one of the allowed values",
+    ]);
+    expect(messages(JSON.stringify(verdictOf([])))).toEqual([
+      "malformed-verdict: `/jobs` must NOT have fewer than 1 items",
+    ]);
+    expect(messages(JSON.stringify(good).replace("{", '{"__proto__":{"overall":"pass"},'))).toEqual([
+      'malformed-verdict: `/` must NOT have additional properties ("__proto__")',
+    ]);
+  });
+
+  it("stays quick on text made to be slow to read", () => {
+    const hostile = [
+      "{".repeat(900_000),
+      "{\n".repeat(450_000),
+      '{"bundleSha256":'.repeat(60_000),
+      `${'{"a":['.repeat(100_000)}`,
+      `{"${"\\".repeat(900_000)}`,
+      '"{'.repeat(400_000),
+    ];
+    for (const text of hostile) {
+      const before = performance.now();
+      expect(parseVerdict(text).ok).toBe(false);
+      expect(performance.now() - before, text.slice(0, 20)).toBeLessThan(2_000);
+    }
+    expect(messages("x".repeat(VERDICT_MAX_CHARS + 1))).toEqual([
+      "malformed-verdict: the answer has 1000001 characters; at most 1000000 are read",
+    ]);
+  });
+
+  it("never throws and never takes text for a verdict that is none", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string({ unit: "binary" }), fc.json(), fc.constantFrom("{", '"', "\\", "\n")),
+        (noise) => {
+          const parsed = parseVerdict(`${noise}\n${noise}`);
+          expect(parsed.ok).toBe(false);
+        },
+      ),
+      { seed: 20_260_301, numRuns: 500 },
+    );
+  });
+});
+
+describe("binding a verdict to what was asked", () => {
+  const state = stateOf({ a: jobOf([attemptOf()]), b: jobOf([attemptOf()]) });
+  const arbiter = arbiterOf({
+    attempts: ["a", "b"].map((jobId) => ({
+      jobId,
+      attempt: 1,
+      treeSha256: sha("b"),
+      verdict: null,
+      reasons: [],
+    })),
+  });
+  const both = verdictOf([entry("a"), entry("b")]);
+  const fault = (over: Partial<Parameters<typeof checkVerdict>[0]>): string => {
+    const checked = checkVerdict({ verdict: both, arbiter, state, ...over });
+    return checked.ok ? "ok" : `${checked.error.code}: ${checked.error.detail}`;
+  };
+
+  it("accepts exactly the bundle's attempts in any order", () => {
+    expect(fault({})).toBe("ok");
+    expect(fault({ verdict: verdictOf([entry("b"), entry("a")]) })).toBe("ok");
+  });
+
+  it("refuses another digest, nonce or tree as stale", () => {
+    expect(fault({ verdict: { ...both, bundleSha256: sha("f") } })).toBe(
+      "stale-verdict: its `bundleSha256` is not that of the evidence bundle; judge `arbiter-1` again from its current prompt",
+    );
+    expect(fault({ verdict: { ...both, nonce: "N0NCE" } })).toBe(
+      "stale-verdict: its `nonce` is not that of the evidence bundle; judge `arbiter-1` again from its current prompt",
+    );
+    expect(fault({ verdict: verdictOf([entry("a"), entry("b", { treeSha256: sha("f") })]) })).toBe(
+      "stale-verdict: its `treeSha256` for attempt 1 of `b` is not the bundle's",
+    );
+    expect(fault({ verdict: verdictOf([entry("a"), entry("b", { treeSha256: null })]) })).toBe(
+      "stale-verdict: its `treeSha256` for attempt 1 of `b` is not the bundle's",
+    );
+    expect(fault({ arbiter: { ...arbiter, status: "superseded" } })).toBe(
+      "stale-verdict: a newer evidence bundle replaced the one it answers; judge `arbiter-1` again from its current prompt",
+    );
+  });
+
+  it("refuses a missing, an extra and a doubled attempt", () => {
+    expect(fault({ verdict: verdictOf([entry("a")]) })).toBe("wrong-attempts: it does not name b attempt 1");
+    expect(fault({ verdict: verdictOf([entry("a"), entry("b"), entry("c")]) })).toBe(
+      "wrong-attempts: it names c attempt 1, which is not in the bundle",
+    );
+    expect(fault({ verdict: verdictOf([entry("a"), entry("b"), entry("b", { verdict: "fail" })]) })).toBe(
+      "wrong-attempts: it names b attempt 1 twice",
+    );
+    expect(fault({ verdict: verdictOf([entry("a"), entry("b", { attempt: 2 })]) })).toBe(
+      "wrong-attempts: it names b attempt 2, which is not in the bundle; does not name b attempt 1",
+    );
+  });
+
+  it("refuses a verdict on work that changed, was replaced or is no success any more", () => {
+    const changedTo = (b: ReturnType<typeof jobOf>): string =>
+      fault({ state: stateOf({ a: jobOf([attemptOf()]), b }) });
+    expect(changedTo(jobOf([attemptOf({ treeSha256: sha("f") })]))).toBe(
+      "stale-verdict: attempt 1 of `b` changed after the bundle was made",
+    );
+    expect(changedTo(jobOf([attemptOf(), attemptOf({ attempt: 2 })]))).toBe(
+      "stale-verdict: attempt 1 of `b` is no longer the current one",
+    );
+    expect(changedTo(jobOf([attemptOf()], { reopenedAt: 2 }))).toBe(
+      "stale-verdict: attempt 1 of `b` is no longer the current one",
+    );
+    expect(changedTo(jobOf([attemptOf({ status: "failed" })]))).toBe(
+      "stale-verdict: attempt 1 of `b` reads `failed`, not `success`",
+    );
+  });
+
+  it("lets the mock arbiter judge mock work and nothing else", () => {
+    const mock = { ...arbiter, via: "mock" as const, runtime: "mock" };
+    const played = jobOf([attemptOf({ runtime: "mock", family: "mock-a" })]);
+    expect(fault({ arbiter: mock, state: stateOf({ a: played, b: played }) })).toBe("ok");
+    expect(fault({ arbiter: mock, state: stateOf({ a: played, b: jobOf([attemptOf()]) }) })).toBe(
+      "mock-arbiter: the mock runtime judges only its own work, and attempt 1 of `b` is not",
+    );
+  });
+});
+
+describe("what a verdict comes to", () => {
+  const chain = graphOf([
+    planJob("a"),
+    planJob("b", { dependsOn: ["a"] }),
+    planJob("c", { dependsOn: ["b"] }),
+  ]);
+  const done = stateOf({ a: jobOf([attemptOf()]), b: jobOf([attemptOf()]), c: jobOf([attemptOf()]) });
+  const words = (jobs: readonly JobVerdict[], overall: VerdictWord, state = done): string[] =>
+    effectiveVerdicts({ verdict: verdictOf(jobs, { overall }), graph: chain, state }).map(
+      (one) =>
+        `${one.jobId} ${one.own}/${one.verdict}${one.sharedWith === null ? "" : ` by ${one.sharedWith}`}`,
+    );
+
+  it("reads a pass beside any doubt as blocked, and puts the doubt first among the reasons", () => {
+    const doubts: Partial<JobVerdict>[] = [
+      { contradictions: ["x"] },
+      { unsupportedClaims: ["x"] },
+      { unresolved: [{ text: "x", blocking: true }] },
+    ];
+    for (const doubt of doubts) expect(words([entry("a", doubt)], "pass")).toEqual(["a blocked/blocked"]);
+    expect(words([entry("a", { unresolved: [{ text: "x", blocking: false }] })], "pass")).toEqual([
+      "a pass/pass",
+    ]);
+    const [read] = effectiveVerdicts({
+      verdict: verdictOf([
+        entry("a", {
+          contradictions: ["one"],
+          unsupportedClaims: ["two"],
+          unresolved: [
+            { text: "three", blocking: true },
+            { text: "four", blocking: false },
+          ],
+        }),
+      ]),
+      graph: chain,
+      state: done,
+    });
+    expect(read?.reasons).toEqual([
+      "contradiction: one",
+      "unsupported claim: two",
+      "blocking question: three",
+      "checked",
+      "open question: four",
+    ]);
+  });
+
+  it("keeps a fail that stands beside praise, and a fail beside a contradiction", () => {
+    expect(words([entry("a", { verdict: "fail", contradictions: ["x"] })], "fail")).toEqual(["a fail/fail"]);
+  });
+
+  it("reads every pass of a verdict whose overall fits nothing as blocked, and keeps its fails", () => {
+    expect(words([entry("a"), entry("b")], "fail")).toEqual(["a blocked/blocked", "b blocked/blocked"]);
+    expect(words([entry("a"), entry("b")], "blocked")).toEqual(["a blocked/blocked", "b blocked/blocked"]);
+    expect(words([entry("a"), entry("b", { verdict: "fail" })], "pass")).toEqual([
+      "a blocked/blocked",
+      "b fail/fail",
+    ]);
+    expect(words([entry("a"), entry("b", { verdict: "fail" })], "fail")).toEqual([
+      "a pass/pass",
+      "b fail/fail",
+    ]);
+    expect(words([entry("a"), entry("b", { contradictions: ["x"] })], "blocked")).toEqual([
+      "a pass/pass",
+      "b blocked/blocked",
+    ]);
+  });
+
+  it("lowers work to the outcome of what it stands on, over any distance", () => {
+    expect(words([entry("a", { verdict: "fail" }), entry("b"), entry("c")], "fail")).toEqual([
+      "a fail/fail",
+      "b pass/fail by a",
+      "c pass/fail by b",
+    ]);
+    expect(
+      words([entry("a", { verdict: "blocked" }), entry("b", { verdict: "fail" }), entry("c")], "fail"),
+    ).toEqual(["a blocked/blocked", "b fail/fail", "c pass/fail by b"]);
+  });
+
+  it("takes work that is not in the bundle as it is recorded", () => {
+    const below = (acceptance: "accepted" | "pending" | "rejected"): string[] =>
+      words([entry("b")], "pass", stateOf({ ...done.jobs, a: jobOf([attemptOf({ acceptance })]) }));
+    expect(below("accepted")).toEqual(["b pass/pass"]);
+    expect(below("pending")).toEqual(["b pass/blocked by a"]);
+    expect(below("rejected")).toEqual(["b pass/fail by a"]);
+    expect(words([entry("b")], "pass", stateOf({ ...done.jobs, a: jobOf([]) }))).toEqual([
+      "b pass/blocked by a",
+    ]);
+  });
+
+  it("never raises a verdict, whatever it says", () => {
+    const word = fc.constantFrom<VerdictWord>("pass", "fail", "blocked");
+    const texts = fc.array(fc.string({ maxLength: 5 }), { maxLength: 2 });
+    const job = fc.record({
+      verdict: word,
+      contradictions: texts,
+      unsupportedClaims: texts,
+      unresolved: fc.array(fc.record({ text: fc.string({ maxLength: 3 }), blocking: fc.boolean() }), {
+        maxLength: 2,
+      }),
+    });
+    fc.assert(
+      fc.property(fc.tuple(job, job, job), word, ([a, b, c], overall) => {
+        const jobs = [entry("a", a), entry("b", b), entry("c", c)];
+        const read = effectiveVerdicts({ verdict: verdictOf(jobs, { overall }), graph: chain, state: done });
+        read.forEach((one, index) => {
+          const said = jobs[index];
+          if (one.verdict !== "pass") return;
+          expect(said?.verdict).toBe("pass");
+          expect(said?.contradictions).toEqual([]);
+          expect(said?.unsupportedClaims).toEqual([]);
+          expect(said?.unresolved.some((question) => question.blocking)).toBe(false);
+          expect(read.slice(0, index).every((below) => below.verdict === "pass")).toBe(true);
+        });
+      }),
+      { seed: 20_260_301, numRuns: 1_000 },
+    );
+  });
+});
