@@ -119,7 +119,7 @@ const IMPORTS: readonly Planted[] = [
     "doors",
     "the clock read elsewhere",
     source("run/a.ts", "const t = Date.now();"),
-    "only host/clock reads the time",
+    "only host reads the time",
   ),
   plant("doors", "a shell", source("run/a.ts", "spawn(command, { shell: true });"), "no shell strings"),
   plant("doors", "a default export", source("run/a.ts", "export default 1;"), "no default exports"),

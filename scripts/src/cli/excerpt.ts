@@ -16,6 +16,7 @@ export function excerpts(list: readonly Diagnostic[], read: ReadSource): Excerpt
   const withheld = new Set(list.filter((d) => d.code.startsWith("secret")).map((d) => `${d.file}:${d.line}`));
   const shown = new Map<Diagnostic, string>();
   for (const d of list) {
+    if (d.severity === "info") continue;
     if (d.file === undefined || d.line === undefined || withheld.has(`${d.file}:${d.line}`)) continue;
     if (shown.size === SHOWN) break;
     if (!texts.has(d.file)) texts.set(d.file, read(d.file)?.split(/\r?\n/) ?? null);

@@ -148,8 +148,6 @@ function expectWorks(skill: string, options: CallOptions = {}): void {
   const cwd = mkdtempSync(join(lab, "elsewhere "));
   writeFileSync(join(cwd, "jobs.yaml"), SPEC);
   expect(call(skill, ["--version"], { cwd, ...options })).toBe(`${VERSION}\n`);
-  expect(call(skill, ["--help"], { cwd, ...options })).toContain("Usage: node <skill-dir>");
-  expect(call(skill, ["init", "--out", "-"], { cwd, ...options })).toContain("version: 1");
   expect(JSON.parse(call(skill, ["schema", "jobs"], { cwd, ...options })).title).toBe("JobsSpec");
   expect(JSON.parse(call(skill, ["validate", "jobs.yaml", "--json"], { cwd, ...options })).ok).toBe(true);
   expect(readdirSync(cwd)).toEqual(["jobs.yaml"]);
@@ -259,8 +257,14 @@ describe("an installed tool", () => {
       writeFileSync(join(folder, "index.js"), planted);
     }
     writeFileSync(join(project, "jobs.yaml"), SPEC);
-    for (const argv of [["validate", "jobs.yaml"], ["plan", "jobs.yaml"], ["schema"], ["help", "--json"]])
-      call(skill, argv, { cwd: project });
+    for (const argv of [
+      ["validate", "jobs.yaml"],
+      ["plan", "jobs.yaml"],
+      ["schema"],
+      ["help"],
+      ["init", "--out", "-"],
+    ])
+      call(skill, [...argv, "--json"], { cwd: project });
     expect(existsSync(marker)).toBe(false);
   });
 });
