@@ -28,7 +28,6 @@ export const BYPASS_FLAGS = {
   agy: ["--dangerously-skip-permissions"],
   grok: ["--always-approve", "--yolo"],
   aider: ["--yes-always", "--yes"],
-  agent: ["-f", "--force", "--yolo"],
   "cursor-agent": ["-f", "--force", "--yolo"],
   droid: ["--skip-permissions-unsafe", "--auto high"],
   crush: ["-y", "--yolo"],

@@ -9,7 +9,7 @@ import { asText, parseObject } from "./json.ts";
 import { initialState } from "./observed.ts";
 import { flagFindings, found, liveState, provenBy, UNPROVEN, versionIn } from "./profile.ts";
 import { refuseBypass, refuseEffort, refuseMissingFlags } from "./refusals.ts";
-import { grantOf, hasShell, parseToolWord, readsOnly, type ToolGrant } from "./tool-words.ts";
+import { grantOf, hasShell, parseToolWord, type ToolGrant } from "./tool-words.ts";
 
 /** Without these we do not start it: the stream, the bounds and the isolation all rest on them. */
 const ESSENTIAL = [
@@ -194,7 +194,8 @@ function start(input: StartInput): Result<StartPlan, StartRefusal> {
     "--print",
     "--output-format=stream-json",
     "--verbose",
-    `--permission-mode=${readsOnly(grant) ? "dontAsk" : "acceptEdits"}`,
+    // acceptEdits also lets `touch`, `mkdir`, `mv` and `rm` run, so it takes a grant to write.
+    `--permission-mode=${grant.edit || grant.write ? "acceptEdits" : "dontAsk"}`,
     // Variadic flags eat what follows, so every value hangs on its flag.
     `--tools=${granted(grant).join(",")}`,
     ...listFlag("--allowedTools", allowedWithoutAsking(grant)),
