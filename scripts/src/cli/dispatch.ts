@@ -53,11 +53,11 @@ const contextOf = (env: Environment, self: readonly string[], out: Printer): Com
   out,
 });
 
-/** Loaded only when a finding has a place. */
+/** Loaded only when a finding has a place; a run may have outlived the tool's folder, and shows its findings without. */
 async function excerptsOf({ diagnostics }: CommandResult, cwd: string): Promise<Excerpts | undefined> {
   if (!diagnostics.some((d) => d.file !== undefined && d.line !== undefined)) return undefined;
-  const { excerpts } = await import("./excerpt.ts");
-  return excerpts(diagnostics, (file) => readBounded(resolve(cwd, file)));
+  const loaded = await import("./excerpt.ts").catch(() => null);
+  return loaded?.excerpts(diagnostics, (file) => readBounded(resolve(cwd, file)));
 }
 
 const EXCERPT_FILE_MAX = 16 * 1024 * 1024;
