@@ -27,6 +27,7 @@ export interface PathFault {
     | "too-long"
     | "too-large"
     | "exists"
+    | "content"
     | "io";
   readonly path: string;
   readonly detail: string;
@@ -157,7 +158,7 @@ export async function writeInside(
   });
 }
 
-/** Copies a regular file between two roots in constant memory; `expect` refuses other content (`io`) before anything is placed. */
+/** Copies a regular file between two roots in constant memory; `expect` refuses other content (`content`) before anything is placed. */
 export async function copyInside(
   from: { readonly root: string; readonly path: string },
   to: { readonly root: string; readonly path: string },
@@ -175,7 +176,7 @@ export async function copyInside(
       const digest = hash.digest("hex");
       if (options.expect !== undefined && digest !== options.expect)
         return err({
-          code: "io",
+          code: "content",
           path: from.path,
           detail: `\`${from.path}\` has SHA-256 ${digest}, expected ${options.expect}`,
         });
@@ -190,6 +191,14 @@ export function removeInside(root: string, relative: string): Result<void, PathF
     fs.rmSync(`${base}/${name}`, { recursive: true, force: true });
     return ok(undefined);
   });
+}
+
+/** Names in a folder; empty when there is no such folder or it is reached through a link. */
+export function namesInside(root: string, relative: string): readonly string[] {
+  const names = withParent<readonly string[]>(root, relative, { create: false }, (base, name) =>
+    fs.lstatSync(`${base}/${name}`).isDirectory() ? ok(fs.readdirSync(`${base}/${name}`)) : ok([]),
+  );
+  return names.ok ? names.value : [];
 }
 
 /** Removes a folder if it is empty. */

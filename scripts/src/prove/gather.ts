@@ -1,8 +1,21 @@
-/** Gathers what layer 1 judges: reads outputs, runs the declared verification, looks for claims. */
-import type { Command } from "../core/generated/graph.ts";
+/** Gathers what layer 1 judges: reads outputs, runs the declared verification, looks for claims and compares them with the disk. */
+import { isAbsolute, relative } from "node:path";
 import type { PlanJob } from "../core/runtime.ts";
+import { hashInside } from "../host/safe-path.ts";
+import { filesOfCommand } from "./check-files.ts";
+import { findClaims } from "./claims.ts";
 import type { FixtureResult } from "./fixture.ts";
-import type { ChangeFacts, LayerOneEvidence, WindowPeer } from "./verify.ts";
+import { outputOf, ownedBy, plainPath } from "./ownership.ts";
+import type {
+  ChangeFacts,
+  ClaimFact,
+  LayerOneEvidence,
+  OutputFact,
+  VerificationFact,
+  WindowPeer,
+} from "./verify.ts";
+
+type Command = PlanJob["verification"][number];
 
 export interface CommandRun {
   readonly exitCode: number | null;
@@ -57,6 +70,146 @@ export interface GatherInput {
   readonly runCommand: RunCommand;
 }
 
-export function gatherLayerOne(_input: GatherInput): Promise<LayerOneEvidence> {
-  throw new Error("not built yet");
+/** Outputs are read before and verification runs after, in the order of the spec, one at a time. */
+export async function gatherLayerOne(input: GatherInput): Promise<LayerOneEvidence> {
+  const cwdPrefix = relative(input.root, input.cwd).split("\\").join("/");
+  if (cwdPrefix.startsWith("..") || isAbsolute(cwdPrefix))
+    throw new Error(`cwd ${input.cwd} lies outside of ${input.root}`);
+  const outputs: OutputFact[] = [];
+  for (const output of input.job.outputs) outputs.push(await outputFact(input.root, cwdPrefix, output));
+  const verification: VerificationFact[] = [];
+  for (const [i, command] of input.job.verification.entries())
+    verification.push(await verificationFact(input, { cwdPrefix, command, index: i + 1 }));
+  return {
+    job: input.job,
+    agent: input.agent,
+    ownWorktree: input.ownWorktree,
+    cwdPrefix,
+    settled: input.settled,
+    suspect: input.suspect,
+    resultText: input.resultText,
+    resultTruncated: input.resultTruncated,
+    toolEvents: input.toolEvents,
+    changes: input.changes,
+    peers: input.peers,
+    outputs,
+    verification,
+    claims: await claimFacts(input, { cwdPrefix, verification }),
+    fixture: input.fixture,
+  };
+}
+
+const join = (prefix: string, path: string): string => (prefix === "" ? path : `${prefix}/${path}`);
+
+async function outputFact(
+  root: string,
+  cwdPrefix: string,
+  output: PlanJob["outputs"][number],
+): Promise<OutputFact> {
+  const found = await hashInside(root, join(cwdPrefix, plainPath(output.path)));
+  return {
+    path: output.path,
+    required: output.required,
+    fromResult: output.fromResult,
+    declaredSha256: output.sha256,
+    found: found.ok ? { sha256: found.value.sha256, bytes: found.value.bytes } : null,
+    fault: found.ok || found.error.code === "missing" ? null : found.error.detail,
+  };
+}
+
+/** A command whose script the job changed without owning it is not run: it would execute what the job wrote. */
+async function verificationFact(
+  input: GatherInput,
+  o: { readonly cwdPrefix: string; readonly command: Command; readonly index: number },
+): Promise<VerificationFact> {
+  const { command, index } = o;
+  const argv = [command.command, ...command.args];
+  const cwd = input.mapCwd(command);
+  const files = await filesOfCommand({ root: input.root, cwd, argv, deleted: input.changes.deleted });
+  const fact = { index, argv, files };
+  const foreign = files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
+  if (foreign !== undefined)
+    return {
+      ...fact,
+      ran: false,
+      reason: `the job changed \`${foreign.path}\` and does not own it`,
+      exitCode: null,
+      signal: null,
+      timedOut: false,
+      spawnError: null,
+      wallMs: null,
+      stdoutTail: "",
+      stderrTail: "",
+    };
+  const run = await input.runCommand({
+    argv,
+    cwd,
+    timeoutMs: command.timeoutMs,
+    label: `verification-${index}`,
+  });
+  return { ...fact, ran: true, reason: null, ...run, wallMs: Math.round(run.wallMs) };
+}
+
+function isForeignChange(input: GatherInput, cwdPrefix: string, path: string): boolean {
+  const { created, modified, deleted } = input.changes;
+  if (!created.includes(path) && !modified.includes(path) && !deleted.includes(path)) return false;
+  const outputs = input.job.outputs.map((output) => output.path);
+  return (
+    !outputOf({ cwdPrefix, outputs })(path) && !ownedBy({ cwdPrefix, ownedPaths: input.job.ownedPaths })(path)
+  );
+}
+
+async function claimFacts(
+  input: GatherInput,
+  o: { readonly cwdPrefix: string; readonly verification: readonly VerificationFact[] },
+): Promise<ClaimFact[]> {
+  if (!input.agent || input.resultText === null) return [];
+  const facts: ClaimFact[] = [];
+  for (const claim of findClaims(input.resultText)) {
+    const fact =
+      claim.kind === "check-passed" || claim.kind === "check-failed"
+        ? checkFact(claim, o.verification)
+        : await fileFact(input, o.cwdPrefix, claim);
+    if (fact !== null) facts.push(fact);
+  }
+  return facts;
+}
+
+type RawClaim = ReturnType<typeof findClaims>[number];
+
+/** Only a claim about exactly a declared command says anything about it. */
+function checkFact(claim: RawClaim, verification: readonly VerificationFact[]): ClaimFact | null {
+  const meant = verification.filter((v) => v.ran && v.argv.join(" ") === claim.subject);
+  if (meant.length !== 1) return null;
+  const passed = meant[0]?.exitCode === 0;
+  return {
+    ...claim,
+    recorded: passed ? "passed" : "failed",
+    contradicts: (claim.kind === "check-passed") !== passed,
+  };
+}
+
+/** A path may be meant from the job's cwd or from the top of the checkout: a claim that holds for one of them holds. */
+async function fileFact(input: GatherInput, cwdPrefix: string, claim: RawClaim): Promise<ClaimFact | null> {
+  const inside = isAbsolute(claim.subject) ? relative(input.root, claim.subject) : claim.subject;
+  const places = [...new Set(isAbsolute(claim.subject) ? [inside] : [join(cwdPrefix, inside), inside])];
+  const looked = await Promise.all(places.map((place) => hashInside(input.root, place)));
+  if (looked.some((look) => !look.ok && look.error.code !== "missing")) return null;
+  const digests = looked.flatMap((look) => (look.ok ? [look.value.sha256] : []));
+  if (claim.kind === "hash")
+    return digests.length === 0
+      ? null
+      : {
+          ...claim,
+          recorded: `SHA-256 ${digests[0]}`,
+          contradicts: !digests.includes(claim.claimed),
+        };
+  // Who only observes tells about the work of others, and that may lie elsewhere.
+  if (input.job.effect === "observe") return null;
+  const exists = digests.length > 0;
+  return {
+    ...claim,
+    recorded: exists ? "the file exists" : "there is no such file",
+    contradicts: exists !== (claim.kind === "file-created"),
+  };
 }

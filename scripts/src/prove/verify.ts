@@ -1,7 +1,12 @@
-/** Layer 1: the deterministic checks of one attempt, judged from gathered evidence. Pure. */
-import type { Artifact, Attempt, Check } from "../core/generated/state.ts";
-import type { PlanJob } from "../core/runtime.ts";
+/** Layer 1: the deterministic checks of one attempt, judged from gathered evidence. Pure: `gather` reads, this decides. */
+import type { Attempt, PlanJob } from "../core/runtime.ts";
+import { riskAtLeast } from "../core/tiers.ts";
+import { type Claim, trailingQuestion } from "./claims.ts";
 import type { FixtureResult } from "./fixture.ts";
+import { outputOf, ownedBy } from "./ownership.ts";
+
+type Artifact = Attempt["artifacts"][number];
+type Check = Attempt["checks"][number];
 
 /** The part of `run/changes` that the judge needs, as a value. Paths are relative to the checkout's root. */
 export interface ChangeFacts {
@@ -24,11 +29,12 @@ export interface WindowPeer {
 }
 
 export interface OutputFact {
+  /** As declared, relative to the job's cwd. */
   readonly path: string;
   readonly required: boolean;
   readonly fromResult: boolean;
   readonly declaredSha256: string | null;
-  /** Null when there is no such file; `fault` says why it could not be read. */
+  /** Null when there is no such file; `fault` says why one that is there could not be read. */
   readonly found: { readonly sha256: string; readonly bytes: number } | null;
   readonly fault: string | null;
 }
@@ -47,12 +53,18 @@ export interface VerificationFact {
   readonly wallMs: number | null;
   readonly stdoutTail: string;
   readonly stderrTail: string;
-  /** Workspace files named on the argv, relative to the checkout's root. */
+  /** Workspace files that decide what the command does, relative to the root; `implied` ones are not on the argv (package.json of `npm test`). */
   readonly files: readonly {
     readonly path: string;
     readonly sha256: string | null;
     readonly implied: boolean;
   }[];
+}
+
+/** A structured claim found in the output, with the recorded fact it is compared with. */
+export interface ClaimFact extends Claim {
+  readonly recorded: string;
+  readonly contradicts: boolean;
 }
 
 export interface LayerOneEvidence {
@@ -81,15 +93,6 @@ export interface LayerOneEvidence {
   readonly fixture: FixtureResult;
 }
 
-/** A structured claim found in the output, with the recorded fact it is compared with. */
-export interface ClaimFact {
-  readonly kind: "hash" | "file-created" | "file-deleted" | "check-passed" | "check-failed";
-  readonly subject: string;
-  readonly claimed: string;
-  readonly recorded: string;
-  readonly contradicts: boolean;
-}
-
 export interface LayerOneResult {
   readonly ok: boolean;
   readonly checks: readonly Check[];
@@ -109,6 +112,314 @@ export interface LayerOneResult {
   readonly injectionFixture: Attempt["injectionFixture"];
 }
 
-export function verifyLayerOne(_evidence: LayerOneEvidence): LayerOneResult {
-  throw new Error("not built yet");
+/** Every check is made and recorded; the first that fails names the failure. */
+export function verifyLayerOne(e: LayerOneEvidence): LayerOneResult {
+  const changes = attribute(e);
+  const artifacts = artifactsOf(e);
+  const scripts = checkScripts(e, changes);
+  const checks = [
+    ...settlement(e),
+    ...finalText(e, artifacts),
+    ...e.outputs.map(outputCheck),
+    ...boundary(e, changes),
+    ...noChange(e, changes, artifacts),
+    ...scripts.checks,
+    ...e.verification.map(verificationCheck),
+    ...e.claims.filter((claim) => claim.contradicts).map(contradiction),
+    fixtureCheck(e.fixture),
+  ];
+  const failed = checks.find((check) => !check.ok);
+  const question = e.agent && e.resultText !== null ? trailingQuestion(e.resultText) : null;
+  const flags: LayerOneResult["flags"][number][] = [];
+  if (question !== null) flags.push("trailing-question");
+  if (scripts.edited) flags.push("check-edited");
+  if (isZeroWork(e, changes, artifacts)) flags.push("zero-work");
+  if (e.suspect) flags.push("suspect");
+  if (e.resultTruncated) flags.push("truncated");
+  return {
+    ok: failed === undefined,
+    checks,
+    failureClass:
+      failed === undefined ? null : TEST_CODES.has(failed.code ?? "") ? "TEST_FAILURE" : "BAD_OUTPUT",
+    reason: failed?.code ?? null,
+    detail: failed?.detail ?? null,
+    flags,
+    artifacts,
+    changedPaths: [...changes.own, ...changes.listed].sort(),
+    question,
+    injectionFixture: e.fixture.status,
+  };
+}
+
+const TEST_CODES = new Set(["check-failed", "check-timed-out", "check-not-started"]);
+
+const check = (id: string, ok: boolean, detail: string, code: string | null = null): Check => ({
+  id,
+  ok,
+  detail,
+  code,
+  exitCode: null,
+  wallMs: null,
+});
+
+const names = (paths: readonly string[], most = 5): string =>
+  paths
+    .slice(0, most)
+    .map((path) => `\`${path}\``)
+    .join(", ") + (paths.length > most ? ` and ${paths.length - most} more` : "");
+
+function settlement(e: LayerOneEvidence): Check[] {
+  const checks = [
+    e.settled
+      ? check("settled", true, "the process tree is gone and the result is complete")
+      : check("settled", false, "the attempt is not settled", "unsettled"),
+  ];
+  if (e.suspect) {
+    const high = riskAtLeast(e.job.riskTier, "R2");
+    checks.push(
+      high
+        ? check("exit", false, "the runtime gave a result and then exited with a failure", "suspect-exit")
+        : check("exit", true, "the result was kept although the runtime exited with a failure"),
+    );
+  }
+  return checks;
+}
+
+const artifactsOf = (e: LayerOneEvidence): Artifact[] =>
+  e.outputs.flatMap((output) =>
+    output.found === null
+      ? []
+      : [{ path: output.path, sha256: output.found.sha256, bytes: output.found.bytes }],
+  );
+
+/** Without a declared artifact the final text is the artifact of an agent's job. A program needs none. */
+function finalText(e: LayerOneEvidence, artifacts: readonly Artifact[]): Check[] {
+  if (!e.agent) return [];
+  const isArtifact = artifacts.length === 0 || e.outputs.some((output) => output.fromResult);
+  const empty = e.resultText === null || e.resultText.trim() === "";
+  if (isArtifact && empty)
+    return [check("final-text", false, "the agent ended without a final text", "empty-result")];
+  if (isArtifact && e.resultTruncated)
+    return [check("final-text", false, "the final text was cut off at the output limit", "result-truncated")];
+  return [
+    check("final-text", true, empty ? "no final text; the declared outputs are the result" : "present"),
+  ];
+}
+
+function outputCheck(output: OutputFact): Check {
+  const id = `output:${output.path}`;
+  const path = `\`${output.path}\``;
+  if (output.fault !== null) return check(id, false, output.fault, "unsafe-artifact");
+  if (output.found === null)
+    return output.required
+      ? check(id, false, `${path} does not exist`, "missing-artifact")
+      : check(id, true, `${path} is optional and was not made`);
+  if (output.found.bytes === 0) return check(id, false, `${path} is empty`, "empty-artifact");
+  const declared = output.declaredSha256?.toLowerCase() ?? output.found.sha256;
+  return declared === output.found.sha256
+    ? check(id, true, `${path}: ${output.found.bytes} bytes, SHA-256 ${output.found.sha256}`)
+    : check(id, false, `${path} has SHA-256 ${output.found.sha256}, declared ${declared}`, "artifact-hash");
+}
+
+interface Attributed {
+  /** Changes that count as this job's. */
+  readonly own: readonly string[];
+  /** Ignored files of its own worktree: shown, never counted. */
+  readonly listed: readonly string[];
+  /** Nobody in the window may have made them. */
+  readonly outside: readonly string[];
+  /** Tracked files that an observing job changed. */
+  readonly altered: readonly string[];
+  readonly unbounded: boolean;
+}
+
+const LISTED_MAX = 100;
+
+function attribute(e: LayerOneEvidence): Attributed {
+  const ignored = new Set(e.ownWorktree ? e.changes.ignored : []);
+  const all = [...e.changes.created, ...e.changes.modified, ...e.changes.deleted];
+  const counted = all.filter((path) => !ignored.has(path));
+  const isOutput = outputOf({ cwdPrefix: e.cwdPrefix, outputs: e.outputs.map((output) => output.path) });
+  const isOwned = ownedBy({ cwdPrefix: e.cwdPrefix, ownedPaths: e.job.ownedPaths });
+  const tracked = new Set(e.changes.tracked);
+  const observes = e.job.effect === "observe";
+  const unbounded = isUnbounded(e);
+  const mayChange = (path: string): boolean =>
+    unbounded || (observes ? isOutput(path) && !tracked.has(path) : isOutput(path) || isOwned(path));
+  const peers = e.peers.map((peer) => ({
+    output: outputOf(peer),
+    owned: ownedBy(peer),
+    observes: peer.effect === "observe",
+  }));
+  const others = (path: string): boolean =>
+    peers.some((peer) =>
+      peer.observes ? peer.output(path) && !tracked.has(path) : peer.output(path) || peer.owned(path),
+    );
+  const outside = counted.filter((path) => !mayChange(path) && !others(path));
+  return {
+    own: counted.filter((path) => mayChange(path) || !others(path)),
+    listed: [...ignored].sort().slice(0, LISTED_MAX),
+    outside: outside.sort(),
+    altered: observes ? outside.filter((path) => tracked.has(path)) : [],
+    unbounded,
+  };
+}
+
+/**
+ * A writer that declares neither owned paths nor files of its own has its whole worktree as its boundary; that is why policy
+ * puts it at R2, in a worktree, before an arbiter. In a shared checkout nothing is ever unbounded.
+ */
+const isUnbounded = (e: LayerOneEvidence): boolean =>
+  e.ownWorktree &&
+  e.job.effect !== "observe" &&
+  e.job.ownedPaths.length === 0 &&
+  e.outputs.every((output) => output.fromResult);
+
+function boundary(e: LayerOneEvidence, changes: Attributed): Check[] {
+  const checks: Check[] = [];
+  if (!e.changes.measured) checks.push(unmeasured(e));
+  else if (changes.altered.length > 0)
+    checks.push(
+      check(
+        "owned-paths",
+        false,
+        `an observing job changed ${names(changes.altered)}`,
+        "tracked-file-changed",
+      ),
+    );
+  else if (changes.outside.length > 0)
+    checks.push(check("owned-paths", false, outsideDetail(e, changes.outside), "out-of-bounds"));
+  else checks.push(check("owned-paths", true, insideDetail(e, changes)));
+  if (e.changes.headMoved !== null && !e.ownWorktree)
+    checks.push(
+      check(
+        "head",
+        false,
+        `HEAD of the shared checkout moved from ${e.changes.headMoved.from ?? "nothing"} to ${e.changes.headMoved.to ?? "nothing"}`,
+        "head-moved",
+      ),
+    );
+  return checks;
+}
+
+const unmeasured = (e: LayerOneEvidence): Check =>
+  e.job.writer || e.job.effect !== "observe"
+    ? check("owned-paths", false, "there is no evidence of what was changed", "no-diff-evidence")
+    : check("owned-paths", true, "not measured: the folder has no git and is too large", "no-diff-evidence");
+
+function outsideDetail(e: LayerOneEvidence, outside: readonly string[]): string {
+  const shared = e.peers.length === 0 ? "" : `; it ran beside ${names(e.peers.map((peer) => peer.jobId))}`;
+  const allowed =
+    e.job.effect === "observe"
+      ? "an observing job may only create its declared outputs"
+      : "they are in neither `owned_paths` nor `outputs`";
+  return `${names(outside)} changed, but ${allowed}${shared}`;
+}
+
+function insideDetail(e: LayerOneEvidence, changes: Attributed): string {
+  const ignored =
+    e.ownWorktree && e.changes.ignored.length > 0
+      ? `; ${e.changes.ignored.length} ignored files changed`
+      : "";
+  const where = changes.unbounded
+    ? "no `owned_paths` declared: the whole worktree is its boundary"
+    : "all inside its boundary";
+  return changes.own.length === 0
+    ? `nothing changed${ignored}`
+    : `${changes.own.length} changed, ${where}${ignored}`;
+}
+
+function noChange(e: LayerOneEvidence, changes: Attributed, artifacts: readonly Artifact[]): Check[] {
+  const applies =
+    e.agent &&
+    (e.job.task === "implement" || e.job.task === "mechanical") &&
+    !riskAtLeast(e.job.riskTier, "R3");
+  if (!applies || !e.changes.measured) return [];
+  return changes.own.length > 0 || artifacts.some((artifact) => artifact.bytes > 0)
+    ? [check("change", true, "there is a change or an output")]
+    : [check("change", false, `the ${e.job.task} job changed nothing and left no output`, "no-change")];
+}
+
+/** A check proves nothing when the work could rewrite it. */
+function checkScripts(e: LayerOneEvidence, changes: Attributed): { checks: Check[]; edited: boolean } {
+  const changed = new Set([...e.changes.created, ...e.changes.modified, ...e.changes.deleted]);
+  const isOutput = outputOf({ cwdPrefix: e.cwdPrefix, outputs: e.outputs.map((output) => output.path) });
+  const isOwned = ownedBy({ cwdPrefix: e.cwdPrefix, ownedPaths: e.job.ownedPaths });
+  const checks: Check[] = [];
+  let edited = false;
+  for (const verification of e.verification) {
+    const touched = verification.files.filter((file) => changed.has(file.path));
+    if (touched.length === 0) continue;
+    const foreign = touched.filter((file) => !file.implied && !isOutput(file.path) && !isOwned(file.path));
+    if (foreign.length > 0)
+      checks.push(
+        check(
+          `check-script:${verification.index}`,
+          false,
+          `${names(foreign.map((file) => file.path))}, which the check runs, changed since the job's base and is not owned by the job`,
+          "check-changed",
+        ),
+      );
+    else if (touched.some((file) => changes.own.includes(file.path) || changes.listed.includes(file.path)))
+      edited = true;
+  }
+  return { checks, edited };
+}
+
+function verificationCheck(v: VerificationFact): Check {
+  const command = `\`${v.argv.join(" ")}\``;
+  const outcome = (ok: boolean, detail: string, code: string | null): Check => ({
+    id: `verification:${v.index}`,
+    ok,
+    detail,
+    code,
+    exitCode: v.exitCode,
+    wallMs: v.wallMs,
+  });
+  if (!v.ran)
+    return outcome(false, `${command} was not run: ${v.reason ?? "unknown reason"}`, "check-not-run");
+  if (v.spawnError !== null)
+    return outcome(false, `${command} could not be started (${v.spawnError})`, "check-not-started");
+  if (v.timedOut) return outcome(false, `${command} did not end in time`, "check-timed-out");
+  if (v.exitCode === 0 && v.signal === null) return outcome(true, `${command} exited 0`, null);
+  const how = v.exitCode === null ? `was ended by ${v.signal ?? "a signal"}` : `exited ${v.exitCode}`;
+  const last = lastLine(v.stderrTail) || lastLine(v.stdoutTail);
+  return outcome(false, `${command} ${how}${last === "" ? "" : `: ${last}`}`, "check-failed");
+}
+
+const lastLine = (text: string): string => (text.trim().split("\n").at(-1) ?? "").trim().slice(0, 200);
+
+function contradiction(claim: ClaimFact): Check {
+  const said: Readonly<Record<ClaimFact["kind"], string>> = {
+    hash: `SHA-256 ${claim.claimed}`,
+    "file-created": "was created",
+    "file-deleted": "was deleted",
+    "check-passed": "passed",
+    "check-failed": "failed",
+  };
+  return check(
+    `contradiction:${claim.subject}`,
+    false,
+    `the output says \`${claim.subject}\`: ${said[claim.kind]}; recorded: ${claim.recorded}`,
+    "contradiction",
+  );
+}
+
+const fixtureCheck = (fixture: FixtureResult): Check =>
+  check(
+    "injection-fixture",
+    fixture.status !== "failed",
+    fixture.detail,
+    fixture.status === "passed"
+      ? null
+      : fixture.status === "failed"
+        ? "injection-fixture"
+        : "fixture-not-run",
+  );
+
+/** An agent that used no tool, changed nothing and left nothing but a few words. */
+function isZeroWork(e: LayerOneEvidence, changes: Attributed, artifacts: readonly Artifact[]): boolean {
+  if (!e.agent || changes.own.length > 0 || artifacts.some((artifact) => artifact.bytes > 0)) return false;
+  if (e.toolEvents !== null) return e.toolEvents === 0;
+  return (e.resultText ?? "").split(/\s+/).filter((word) => word !== "").length < 4;
 }
