@@ -1,4 +1,5 @@
 /** The job graph as a static SVG figure. */
+import { Graph as LayoutGraph, layout } from "@dagrejs/dagre";
 import { h, s } from "hastscript";
 import type { Graph, Job, State } from "../core/runtime.ts";
 import { plainText } from "./report-text.ts";
@@ -11,10 +12,9 @@ const NODE = { width: 196, height: 52 } as const;
 const MARGIN = 12;
 const FIT_MAX_WIDTH = 1_500;
 
-/** Null for a run without edges to show or with more than GRAPH_MAX_JOBS jobs. Loads the layout library. */
+/** Null for a run without edges to show or with more than GRAPH_MAX_JOBS jobs. */
 export async function figureOfGraph(graph: Graph, state: State): Promise<Element | null> {
   if (graph.jobs.length < 2 || graph.jobs.length > GRAPH_MAX_JOBS) return null;
-  const { Graph: LayoutGraph, layout } = await import("@dagrejs/dagre");
   const plan = new LayoutGraph();
   plan.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 56, marginx: MARGIN, marginy: MARGIN });
   plan.setDefaultEdgeLabel(() => ({}));
