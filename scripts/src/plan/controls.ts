@@ -91,36 +91,38 @@ export function controlLevel(concern: Concern, control: { value: string; evidenc
   return (order.length - at) * 2 + (control.evidence === "verified" ? 1 : 0);
 }
 
-/** What the candidate can be held to in this job: its own controls, or our worktree and our argv where they are stronger. */
+/** The strongest that the candidate can be held to in this job: its own controls, our worktree, our argv. */
 export function effectiveControls(
   record: RuntimeRecord,
   job: Pick<ControlledJob, "riskTier" | "worktree">,
 ): Controls {
-  const own = ownControls(record);
-  const provedAfterwards = provedByMeasurement(record) && !riskAtLeast(job.riskTier, "R2");
-  const boundary = provedAfterwards
-    ? stronger("writeBoundary", own.writeBoundary, AFTERWARDS)
-    : own.writeBoundary;
-  if (!job.worktree) return { ...own, writeBoundary: boundary };
-  return {
-    ...own,
-    writeBoundary: stronger("writeBoundary", boundary, WORKTREE),
-    isolation: stronger("isolation", own.isolation, WORKTREE),
-  };
+  const strongest = (concern: Concern): Control =>
+    controlsFor(concern, record, job).reduce((a, b) => stronger(concern, a, b));
+  return Object.fromEntries(CONCERNS.map((concern) => [concern, strongest(concern)])) as Record<
+    Concern,
+    Control
+  >;
 }
 
 /** Each control of the job's tier against this candidate, in the order of `CONCERNS`. */
 export function checkControls(record: RuntimeRecord, job: ControlledJob): ControlCheck[] {
   const needs = minimumControls(job.riskTier);
-  const controls = effectiveControls(record, job);
   const evidenceNeeded = riskAtLeast(job.riskTier, "R2") ? "verified" : "attested";
   return CONCERNS.filter((concern) => needs.has(concern)).map((concern) => {
     const value = needs.get(concern) as string;
-    const { value: has, evidence, by } = controls[concern];
-    const enough =
-      controlLevel(concern, controls[concern]) >= controlLevel(concern, { value, evidence: "attested" });
-    const proven = evidenceNeeded === "attested" || evidence === "verified";
-    return { concern, needs: value, evidenceNeeded, has, evidence, by, met: enough && proven };
+    const floor = controlLevel(concern, { value, evidence: "attested" });
+    const meets = (control: Control): boolean =>
+      controlLevel(concern, control) >= floor &&
+      (evidenceNeeded === "attested" || control.evidence === "verified");
+    // A weaker control that is proven may do where a stronger one is only claimed.
+    const offered = controlsFor(concern, record, job);
+    const fitting = offered.filter(meets);
+    const {
+      value: has,
+      evidence,
+      by,
+    } = (fitting.length > 0 ? fitting : offered).reduce((a, b) => stronger(concern, a, b));
+    return { concern, needs: value, evidenceNeeded, has, evidence, by, met: fitting.length > 0 };
   });
 }
 
@@ -177,6 +179,19 @@ const ARGV = (value: string): Control => ({ value, evidence: "verified", by: "ar
 const SCOPED = controlLevel("approval", { value: "scoped", evidence: "attested" });
 
 const candidate = (value: string, evidence: Evidence): Control => ({ value, evidence, by: "candidate" });
+
+/** Everything that provides one concern: never empty. */
+function controlsFor(
+  concern: Concern,
+  record: RuntimeRecord,
+  job: Pick<ControlledJob, "riskTier" | "worktree">,
+): Control[] {
+  const offered = [ownControls(record)[concern]];
+  if (job.worktree && (concern === "isolation" || concern === "writeBoundary")) offered.push(WORKTREE);
+  if (concern === "writeBoundary" && provedByMeasurement(record) && !riskAtLeast(job.riskTier, "R2"))
+    offered.push(AFTERWARDS);
+  return offered;
+}
 
 function ownControls(record: RuntimeRecord): Controls {
   const program = record.role !== "agent";

@@ -111,7 +111,10 @@ function onThisCandidate(round: readonly Attempt[]): Attempt[] {
 function hardStop(input: FailureInput, failureClass: FailureClass): FailureDecision | null {
   const { job, attempt } = input;
   const started = attempt.startedAt !== null || attempt.pid !== null;
-  if (!started || FAILURE_RULES[failureClass].group !== "infrastructure") return null;
+  const mayFollow =
+    FAILURE_RULES[failureClass].group === "infrastructure" ||
+    (failureClass === "BAD_FLAG" && input.argvChanged === true);
+  if (!started || !mayFollow) return null;
   const told = `ended with ${failureClass}${saidBy(attempt)}`;
   if (job.riskTier === "R3" || job.effect === "external-destructive")
     return end(

@@ -156,8 +156,10 @@ function riskReasons(job: TierAttributes, place: TierPlace): RiskReason[] {
     if (when) reasons.push({ why, tier });
   };
   if (job.task !== null) add(true, `task:${job.task}`, taskRisk(job));
-  add(job.effectSource === "declared", `effect:${job.effect}`, EFFECT_RISK[job.effect]);
-  add(job.effectSource === "none", "no-task-or-effect", "R2");
+  // An effect by default is told by its task, unless it is more than the task alone would be.
+  const more = job.effectSource === "task" && !riskAtLeast(taskRisk(job), EFFECT_RISK[job.effect]);
+  add(job.effectSource === "declared" || more, `effect:${job.effect}`, EFFECT_RISK[job.effect]);
+  add(job.task === null && job.effectSource !== "declared", "no-task-or-effect", "R2");
   add(job.destructive, "destructive", "R3");
   for (const name of job.credentials) add(true, `credential:${name}`, "R3");
   add(job.importance === "high" && job.task === "implement", "high-importance", "R2");
