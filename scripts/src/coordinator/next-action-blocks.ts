@@ -2,20 +2,20 @@
 import type { NextAction } from "../core/diagnostic.ts";
 import { unreachable } from "../core/result.ts";
 import type { Job, PlanJob, ReopenableBlock } from "../core/runtime.ts";
-import { command, type NextInput } from "./next-action-command.ts";
+import { command, type NextInput, type Offer } from "./next-action-command.ts";
 
 /** Blocks that one job's action lifts; verdicts and `resume` are offered once for the whole run. */
-export function blockAction(
+export function blockOffer(
   input: NextInput,
   { plan, job, code }: { readonly plan: PlanJob; readonly job: Job; readonly code: ReopenableBlock },
-): NextAction | null {
+): Offer | null {
   switch (code) {
     case "needs-approval":
-      return requestApproval(input, plan, job);
+      return approvalOffer(input, plan, job);
     case "needs-onboarding":
-      return onboard(input, plan, job);
+      return { action: "onboard_runtime", make: () => onboard(input, plan, job) };
     case "dependency-conflict":
-      return resolveConflict(input, plan, job);
+      return { action: "resolve_conflict", make: () => resolveConflict(input, plan, job) };
     case "needs-arbiter":
     case "arbiter-blocked":
     case "not-independent":
@@ -27,9 +27,17 @@ export function blockAction(
   }
 }
 
-function requestApproval(input: NextInput, plan: PlanJob, job: Job): NextAction | null {
+function approvalOffer(input: NextInput, plan: PlanJob, job: Job): Offer | null {
   const scope = job.block?.scope ?? null;
-  if (scope === null) return null;
+  return scope === null
+    ? null
+    : { action: "request_approval", make: () => requestApproval(input, { plan, job, scope }) };
+}
+
+function requestApproval(
+  input: NextInput,
+  { plan, job, scope }: { readonly plan: PlanJob; readonly job: Job; readonly scope: string },
+): NextAction {
   const argv = (verb: "approve" | "deny"): string[] => [
     verb,
     input.runDir,

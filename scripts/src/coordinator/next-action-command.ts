@@ -1,4 +1,5 @@
 /** The command of a next action, as a vector and as one line to paste. */
+import type { NextAction } from "../core/diagnostic.ts";
 import type { Graph, State } from "../core/runtime.ts";
 import { quoteShell } from "../core/shell-quote.ts";
 
@@ -20,3 +21,9 @@ export const command = (
   argv: [...argv],
   shell: ["node", input.script, ...argv].map((part) => quoteShell(part)).join(" "),
 });
+
+/** An action that could be offered; its text is made only for the few that are. */
+export interface Offer {
+  readonly action: NextAction["action"];
+  readonly make: () => NextAction;
+}

@@ -12,8 +12,8 @@ import {
   type ReopenableBlock,
   type State,
 } from "../core/runtime.ts";
-import { blockAction } from "./next-action-blocks.ts";
-import { command, type NextInput } from "./next-action-command.ts";
+import { blockOffer } from "./next-action-blocks.ts";
+import { command, type NextInput, type Offer } from "./next-action-command.ts";
 
 export type { NextInput };
 
@@ -33,7 +33,10 @@ export function nextActions(input: NextInput): NextActions {
   if (isSettled(input.state)) return only(readReport(input));
   const due = dueActions(input);
   if (due.length > 0)
-    return { actions: due.slice(0, MAX_ACTIONS), omitted: Math.max(0, due.length - MAX_ACTIONS) };
+    return {
+      actions: due.slice(0, MAX_ACTIONS).map((offer) => offer.make()),
+      omitted: Math.max(0, due.length - MAX_ACTIONS),
+    };
   if (input.state.status === "interrupted" || input.coordinatorAlive === false) return only(resume(input));
   return input.state.status === "waiting" ? only(resume(input)) : only(wait(input));
 }
@@ -55,27 +58,26 @@ const URGENCY: readonly NextAction["action"][] = [
   "resume",
 ];
 
-function dueActions(input: NextInput): NextAction[] {
-  const found: NextAction[] = [];
+function dueActions(input: NextInput): Offer[] {
+  const found: Offer[] = [];
   const blocked = new Set<ReopenableBlock>();
   for (const plan of input.graph.jobs) {
     const job = input.state.jobs[plan.id];
     if (job === undefined) continue;
-    const native = nativeAction(input, plan, job);
+    const native = nativeOffer(input, plan, job);
     if (native !== null) found.push(native);
     for (const code of blockCodes(job)) {
       blocked.add(code);
-      const action = blockAction(input, { plan, job, code });
-      if (action !== null) found.push(action);
+      const offer = blockOffer(input, { plan, job, code });
+      if (offer !== null) found.push(offer);
     }
   }
-  found.push(...arbitrations(input));
-  if (needsResume(input, blocked, found)) found.push(resume(input));
-  const rank = (action: NextAction): number => URGENCY.indexOf(action.action);
-  return found
-    .map((action, index) => ({ action, index }))
-    .sort((a, b) => rank(a.action) - rank(b.action) || a.index - b.index)
-    .map(({ action }) => action);
+  const calls = arbitrations(input);
+  found.push(...calls);
+  if (needsResume(input, blocked, calls.length > 0))
+    found.push({ action: "resume", make: () => resume(input) });
+  const rank = new Map(URGENCY.map((action, index) => [action, index]));
+  return found.sort((a, b) => (rank.get(a.action) ?? 0) - (rank.get(b.action) ?? 0));
 }
 
 function blockCodes(job: Job): ReopenableBlock[] {
@@ -84,12 +86,7 @@ function blockCodes(job: Job): ReopenableBlock[] {
 }
 
 /** `resume` helps where a block says so, and where a verdict is due that nobody at hand may give. */
-function needsResume(
-  input: NextInput,
-  blocked: ReadonlySet<ReopenableBlock>,
-  found: readonly NextAction[],
-): boolean {
-  const asked = found.some((action) => action.action === "arbitrate_native");
+function needsResume(input: NextInput, blocked: ReadonlySet<ReopenableBlock>, asked: boolean): boolean {
   const running = input.state.status === "running" && input.coordinatorAlive !== false;
   const byBlock = [...blocked].some(
     (code) =>
@@ -98,14 +95,16 @@ function needsResume(
   return byBlock && !running;
 }
 
-function nativeAction(input: NextInput, plan: PlanJob, job: Job): NextAction | null {
+function nativeOffer(input: NextInput, plan: PlanJob, job: Job): Offer | null {
   const attempt = job.attemptRecords.at(-1);
   if (attempt === undefined || !isNative(plan, attempt)) return null;
-  if (attempt.status === "queued") return dispatchNative(input, { plan, job, attempt });
+  const target = { plan, job, attempt };
+  if (attempt.status === "queued")
+    return { action: "dispatch_native", make: () => dispatchNative(input, target) };
   if (attempt.status !== "running" || attempt.phase === "verifying") return null;
   return attempt.phase === "stopping" || input.state.cancelRequested
-    ? cancelNative(input, plan, attempt)
-    : recordNative(input, { plan, job, attempt });
+    ? { action: "cancel_native", make: () => cancelNative(input, plan, attempt) }
+    : { action: "record_native", make: () => recordNative(input, target) };
 }
 
 const isNative = (plan: PlanJob, attempt: Attempt): boolean =>
@@ -194,26 +193,30 @@ const workingFolder = (plan: PlanJob, job: Job): string =>
   job.worktree === null || plan.repo === null ? plan.cwd : join(job.worktree, relative(plan.repo, plan.cwd));
 
 /** Open calls to an arbiter in the harness's hands. Answered ones are closed: `resume` asks again with a new call. */
-function arbitrations(input: NextInput): NextAction[] {
-  const actions: NextAction[] = [];
+function arbitrations(input: NextInput): Offer[] {
+  const offers: Offer[] = [];
   for (const arbiter of input.state.arbiters) {
     if (arbiter.via !== "native" || arbiter.status !== "offered") continue;
     const waiting = arbiter.attempts.filter(({ jobId, attempt }) =>
       awaitsVerdict(input.state, jobId, attempt),
     );
     if (waiting.length === 0) continue;
-    const files = arbiterFiles(input.runDir, arbiter.arbiterId);
-    actions.push({
-      id: `arbitrate_native:${arbiter.arbiterId}`,
-      action: "arbitrate_native",
-      reason: `${waiting.length} finished ${waiting.length === 1 ? "job waits" : "jobs wait"} for an independent verdict. Give the text of promptFile to a new read-only subagent that did none of this work, save its answer to resultFile, and run the command with its handle.`,
-      ...command(input, ["verdict", input.runDir, "--file", files.resultFile, "--handle", "<handle>"]),
-      ...files,
-      tools: ["read", "search"],
-      ...(arbiter.model === null ? {} : { model: arbiter.model }),
-    });
+    offers.push({ action: "arbitrate_native", make: () => arbitrateNative(input, arbiter, waiting.length) });
   }
-  return actions;
+  return offers;
+}
+
+function arbitrateNative(input: NextInput, arbiter: State["arbiters"][number], waiting: number): NextAction {
+  const files = arbiterFiles(input.runDir, arbiter.arbiterId);
+  return {
+    id: `arbitrate_native:${arbiter.arbiterId}`,
+    action: "arbitrate_native",
+    reason: `${waiting} finished ${waiting === 1 ? "job waits" : "jobs wait"} for an independent verdict. Give the text of promptFile to a new read-only subagent that did none of this work, save its answer to resultFile, and run the command with its handle.`,
+    ...command(input, ["verdict", input.runDir, "--file", files.resultFile, "--handle", "<handle>"]),
+    ...files,
+    tools: ["read", "search"],
+    ...(arbiter.model === null ? {} : { model: arbiter.model }),
+  };
 }
 
 function awaitsVerdict(state: State, jobId: string, ordinal: number): boolean {
