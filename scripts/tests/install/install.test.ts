@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PAYLOAD, ROOT, repoFiles } from "../../dev/repo.ts";
 import { VERSION } from "../../src/core/generated/version.ts";
 import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
+import { installCli } from "../support/clis.ts";
 
 const SKILLS = join(ROOT, "node_modules/skills/bin/cli.mjs");
 const SPEC = `version: 1
@@ -224,6 +225,55 @@ describe("the payload works after", () => {
     const at = place("skills-global");
     skillsAdd(at, "-g", "-a", "claude-code", "-a", "codex");
     expectWorks(join(at.home, ".claude/skills/orchestrate"));
+  });
+});
+
+describe("as a plugin, the payload works after", { timeout: 180_000 }, () => {
+  let claude: string;
+  let codex: string;
+  beforeAll(async () => {
+    claude = await installCli("claude");
+    codex = await installCli("codex");
+  }, 900_000);
+
+  /** One command of a real CLI in `at`, without a terminal. */
+  function cli(bin: string, name: string, args: readonly string[], at: Place): string {
+    const result = spawnSync(join(bin, name), args, {
+      cwd: at.project,
+      env: {
+        ...environment(at.home),
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        DISABLE_AUTOUPDATER: "1",
+      },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    expect(result.status, `${name} ${args.join(" ")}: ${result.stdout}${result.stderr}`).toBe(0);
+    return result.stdout;
+  }
+
+  it("`claude plugin install`, whose own validator takes both manifests", () => {
+    const at = place("claude-plugin");
+    const tree = join(lab, "tree");
+    cli(claude, "claude", ["plugin", "validate", "--strict", tree], at);
+    cli(claude, "claude", ["plugin", "validate", "--strict", join(tree, "plugins/orchestrate")], at);
+    cli(claude, "claude", ["plugin", "marketplace", "add", "sample/orchestrate"], at);
+    cli(claude, "claude", ["plugin", "install", "orchestrate@orchestrate"], at);
+    const installed = JSON.parse(
+      readFileSync(join(at.home, ".claude/plugins/installed_plugins.json"), "utf8"),
+    );
+    const { installPath, version } = installed.plugins["orchestrate@orchestrate"][0];
+    expect(version).toBe(VERSION);
+    expectWorks(join(installPath, "skills/orchestrate"));
+  });
+
+  it("`codex plugin add`, from the same marketplace file", () => {
+    const at = place("codex-plugin");
+    cli(codex, "codex", ["plugin", "marketplace", "add", join(lab, "tree")], at);
+    cli(codex, "codex", ["plugin", "add", "orchestrate@orchestrate"], at);
+    const cache = join(at.home, ".codex/plugins/cache/orchestrate/orchestrate");
+    const [version = ""] = readdirSync(cache);
+    expectWorks(join(cache, version, "skills/orchestrate"));
   });
 });
 
