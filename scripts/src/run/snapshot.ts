@@ -94,7 +94,7 @@ async function onlyTip(repo: string, parents: readonly string[]): Promise<boolea
 }
 
 /** More than git's own `.git` file: a worktree that was never checked out holds nothing of a job. */
-function holdsFiles(path: string): boolean {
+export function holdsFiles(path: string): boolean {
   try {
     return readdirSync(path).some((name) => name !== ".git");
   } catch {

@@ -1,4 +1,10 @@
 /** `clean`: removes a run's worktrees where nothing would be lost, and says what it kept and why. */
+import { existsSync } from "node:fs";
+import { resolveAll } from "../host/git.ts";
+import { contains } from "./merge.ts";
+import { removeWorktree } from "./worktree.ts";
+import { findAdmin } from "./worktree-admin.ts";
+import { commitPreview } from "./worktree-commit.ts";
 import type { WorktreeFault } from "./worktree-fault.ts";
 
 export interface CleanTarget {
@@ -14,6 +20,7 @@ export interface CleanTarget {
 
 export interface CleanedWorktree {
   readonly jobId: string;
+  /** With `preview`, "removed" is what a real call would do; then there is no snapshot yet. */
   readonly action: "removed" | "kept" | "absent";
   readonly reason: string;
   readonly snapshotRef: string | null;
@@ -21,7 +28,7 @@ export interface CleanedWorktree {
   readonly fault: WorktreeFault | null;
 }
 
-export function cleanRun(_o: {
+export interface CleanInput {
   readonly repo: string;
   readonly commonDir: string;
   readonly runId: string;
@@ -31,6 +38,81 @@ export function cleanRun(_o: {
   /** Job ids whose unintegrated work the user gives up by name. */
   readonly discard: readonly string[];
   readonly preview: boolean;
-}): Promise<readonly CleanedWorktree[]> {
-  throw new Error("not built yet");
+}
+
+/**
+ * A worktree goes when its work is integrated, when it holds none, or when the user discards the job by name; always with a
+ * snapshot ref first, so that even then it can be brought back. Everything else is kept, with the reason.
+ */
+export async function cleanRun(o: CleanInput): Promise<readonly CleanedWorktree[]> {
+  const cleaned: CleanedWorktree[] = [];
+  for (const target of o.targets) cleaned.push(await cleanOne(o, target));
+  return cleaned;
+}
+
+async function cleanOne(o: CleanInput, target: CleanTarget): Promise<CleanedWorktree> {
+  const result = (
+    action: CleanedWorktree["action"],
+    reason: string,
+    rest: Partial<CleanedWorktree> = {},
+  ): CleanedWorktree => ({
+    jobId: target.jobId,
+    action,
+    reason,
+    snapshotRef: null,
+    snapshotCommit: null,
+    fault: null,
+    ...rest,
+  });
+  if (target.busy) return result("kept", "a process of the job may still be running");
+  const [branch = null] = await resolveAll([`refs/heads/${target.branch}^{commit}`], { cwd: o.repo });
+  const admin = findAdmin(o.commonDir, target.path);
+  if (admin === null && branch === null && !existsSync(target.path))
+    return result("absent", "nothing is left of it");
+  const why = await whyRemovable(o, target, branch);
+  if (!why.removable) return result("kept", why.reason);
+  if (o.preview) return result("removed", why.reason);
+  const ref = `refs/orchestrate/${o.runId}/${target.jobId}/attempt-${target.attempt}`;
+  const removed = await removeWorktree({
+    repo: o.repo,
+    commonDir: o.commonDir,
+    path: target.path,
+    branch: target.branch,
+    snapshot: ref,
+    deleteBranch: true,
+  });
+  if (!removed.ok) return result("kept", removed.error.detail, { fault: removed.error });
+  return result("removed", why.reason, {
+    snapshotRef: removed.value === null ? null : ref,
+    snapshotCommit: removed.value?.commit ?? null,
+  });
+}
+
+async function whyRemovable(
+  o: CleanInput,
+  target: CleanTarget,
+  branch: string | null,
+): Promise<{ removable: boolean; reason: string }> {
+  if (o.discard.includes(target.jobId)) return { removable: true, reason: "discarded by name" };
+  if (branch === null)
+    return {
+      removable: false,
+      reason: `the branch \`${target.branch}\` is gone, so its work cannot be judged`,
+    };
+  if (o.integratedInto !== null && (await contains(o.repo, o.integratedInto, branch)))
+    return integratedOrEmpty(o, target, branch);
+  return { removable: false, reason: "its work is not integrated" };
+}
+
+/** A branch that still stands at its base is contained in everything: then loose files may be all the work there is. */
+async function integratedOrEmpty(
+  o: CleanInput,
+  target: CleanTarget,
+  branch: string,
+): Promise<{ removable: boolean; reason: string }> {
+  if (branch !== target.baseCommit) return { removable: true, reason: "its work is integrated" };
+  const [loose, ...others] = await commitPreview({ ...o, ...target });
+  if (loose === undefined) return { removable: true, reason: "it holds no work" };
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return { removable: false, reason: `it holds work that is on no branch: \`${loose}\`${more}` };
 }

@@ -1,10 +1,11 @@
 /** Commits what a job left in its worktree, host-side: agents need not commit, and cannot hide anything by their index. */
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { contains, diffStat } from "./merge.ts";
-import { embeddedFault, stagedChanges, startIndex } from "./snapshot.ts";
+import { embeddedFault, holdsFiles, stagedChanges, startIndex } from "./snapshot.ts";
 import { findAdmin, headOf } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
@@ -179,4 +180,25 @@ async function chooseParent(
       `the job moved \`${input.branch}\` away from its base; its files were committed on the base again`,
     ],
   };
+}
+
+/** Paths, tracked or not, that a commit now would add to the job's branch; empty when the branch holds everything that git does not ignore. */
+export async function commitPreview(o: {
+  readonly commonDir: string;
+  readonly path: string;
+  readonly branch: string;
+}): Promise<readonly string[]> {
+  const admin = findAdmin(o.commonDir, o.path);
+  if (admin === null || !holdsFiles(o.path)) return [];
+  const indexFile = join(admin.gitDir, "orchestrate-preview.index");
+  const options: GitOptions = { cwd: o.path, gitDir: admin.gitDir, workTree: o.path, indexFile };
+  try {
+    startIndex(admin.gitDir, indexFile);
+    const added = await git(["add", "-A", "--", ".", `:(exclude,top,literal)${INPUTS_DIR}`], options);
+    const staged = await stagedChanges(options, `refs/heads/${o.branch}`);
+    // What cannot be looked at may be work.
+    return added.exitCode === 0 && staged.ok ? staged.value.changed : ["."];
+  } finally {
+    rmSync(indexFile, { force: true });
+  }
 }
