@@ -52,11 +52,15 @@ const ANYWHERE: readonly RegExp[] = [
   /\bapproval[-_]?mode["']?(?: |=|: ?){1,2}["']?yolo\b/i,
 ];
 
+/** Most vectors hold nothing that could be one, and there may be 10,000 of them. */
+const SUSPECT = /(?:^|[\s"'`;|&(])-|dangerous|bypassPermissions|danger-full|yolo/i;
+
 /**
  * The first bypass in an argument vector, or null. `own` are further flags of the runtime at hand, as its adapter or
  * its declaration names them. Looks inside arguments too, since `sh -c` takes a whole command line as one.
  */
 export function bypassFlag(argv: readonly string[], own: readonly string[] = []): string | null {
+  if (!argv.some((argument) => SUSPECT.test(argument) || own.includes(argument))) return null;
   const words = argv
     .flatMap((argument) => argument.slice(0, 100_000).split(/[\s"'`;|&()]+/))
     .filter((word) => word !== "");

@@ -1,0 +1,87 @@
+/** Fields that are valid and whose behaviour this version does not have yet. Data: it shrinks, and `run` alone refuses. */
+import type { Diagnostic } from "../core/diagnostic.ts";
+import type { Job, JobsSpec } from "../core/generated/jobs.ts";
+import { POLICY } from "../core/policy.ts";
+import { formatPath, type Path, type Place } from "./fault.ts";
+import { SPEC_CODES } from "./spec-codes.ts";
+
+export interface UnsupportedField {
+  /** As documents name it: `budget`, `jobs[].session`. */
+  readonly field: string;
+  /** What it would do. */
+  readonly behaviour: string;
+  readonly used: (spec: JobsSpec) => readonly Path[];
+}
+
+const top = (
+  field: keyof JobsSpec,
+  behaviour: string,
+  used: (spec: JobsSpec) => boolean,
+): UnsupportedField => ({
+  field,
+  behaviour,
+  used: (spec) => (used(spec) ? [[field]] : []),
+});
+
+const perJob = (
+  field: keyof Job & string,
+  behaviour: string,
+  used: (job: Job) => boolean,
+): UnsupportedField => ({
+  field: `jobs[].${field}`,
+  behaviour,
+  used: (spec) => spec.jobs.flatMap((job, index) => (used(job) ? [["jobs", index, field]] : [])),
+});
+
+/** Runtimes that a skill reaches today: the harness itself, and the one that plays a script. */
+const TAKES_SKILLS: ReadonlySet<string | undefined> = new Set(["internal", "mock"]);
+/** The only arbiter that is called; other pins would be ignored. */
+const CALLED_ARBITER = "mock";
+
+export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
+  top("budget", "stops admission when a cost is reached", (spec) => spec.budget !== undefined),
+  top("egress", "lets the decision plane call a provider", (spec) => (spec.egress ?? []).length > 0),
+  top(
+    "calibration",
+    "allows acceptance without a judge",
+    (spec) => (spec.calibration?.minimum_samples ?? 0) >= POLICY.MINIMUM_SAMPLES.value,
+  ),
+  top("arbiter", "chooses the judge of work that is not mock", ({ arbiter }) => {
+    if (arbiter === undefined || arbiter.runtime === CALLED_ARBITER) return false;
+    const { runtime, fallback_runtime, model, effort } = arbiter;
+    return [runtime, fallback_runtime, model, effort].some((pin) => pin !== undefined);
+  }),
+  {
+    field: "defaults.benchmark",
+    behaviour: "limits the age of benchmark evidence",
+    used: (spec) => (spec.defaults?.benchmark === undefined ? [] : [["defaults", "benchmark"]]),
+  },
+  perJob("benchmark", "limits the age of benchmark evidence", (job) => job.benchmark !== undefined),
+  perJob("session", "continues the session of a dependency", (job) => job.session !== undefined),
+  perJob(
+    "skill",
+    "runs a skill on a CLI runtime",
+    (job) => job.skill !== undefined && !TAKES_SKILLS.has(job.runtime),
+  ),
+];
+
+/** One error for each use, in the order of the spec. */
+export function unsupportedFields(
+  spec: JobsSpec,
+  options: { readonly fileName?: string; readonly locate?: (path: Path) => Place | null } = {},
+): Diagnostic[] {
+  return UNSUPPORTED_FIELDS.flatMap((entry) =>
+    entry.used(spec).map((path): Diagnostic => {
+      const place = options.locate?.(path) ?? null;
+      return {
+        severity: SPEC_CODES["field-not-supported-yet"].severity,
+        code: "field-not-supported-yet",
+        message: `\`${formatPath(path)}\` is valid, but this version does not have its behaviour yet: it ${entry.behaviour}`,
+        path: formatPath(path),
+        ...(options.fileName === undefined ? {} : { file: options.fileName }),
+        ...(place === null ? {} : { line: place.line, column: place.column }),
+        fix: "remove it to run the spec with this version",
+      };
+    }),
+  );
+}
