@@ -56,8 +56,8 @@ export function changesSection({ facts, graph }: SectionInput): Section {
   if (shared.length > 0)
     blocks.push(
       paragraph(
-        strong("Already in your checkout: "),
-        text(`${plural(shared.length, "job")} wrote without a worktree, accepted or not.`),
+        strong("Already in your checkout:"),
+        text(` ${plural(shared.length, "job")} wrote without a worktree, accepted or not.`),
       ),
       ...boundedList(
         shared.map(

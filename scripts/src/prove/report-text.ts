@@ -51,7 +51,7 @@ export function markdownFence(lines: readonly string[], language: string): strin
     line
       .replace(TERMINAL_ESCAPES, "")
       .replace(INVISIBLE, "")
-      .replace(/[\r\n\u2028\u2029]/g, " "),
+      .replace(/[\t\r\n\u2028\u2029]/g, " "),
   );
   const longest = Math.max(
     2,
