@@ -123,10 +123,13 @@ function commandProblem(command: string): string | null {
   if (argv.length === 0 || argv[0] === "COMMAND" || argv[0] === "…" || argv[0] === "...") return null;
   if (argv[0] === "--version" || argv[0] === "--help") return null;
   const request = parseRequest(argv);
-  return request.kind === "usage"
-    ? `\`${command.trim()}\`: ${request.diagnostics.map((d) => d.message).join("; ")}`
-    : null;
+  const faults =
+    request.kind === "usage" ? request.diagnostics.filter((d) => !PLACEHOLDER.test(d.message)) : [];
+  return faults.length === 0 ? null : `\`${command.trim()}\`: ${faults.map((d) => d.message).join("; ")}`;
 }
+
+/** A value that stands for one of its kind: `N`, `SHA256`, `<sha256>`. */
+const PLACEHOLDER = /^`--[a-z-]+` must be .*, not `(?:[A-Z][A-Z0-9_]*|<[^>]+>)`$/;
 
 const words = (command: string): string[] =>
   [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
