@@ -2,6 +2,7 @@
 import { type CaptureFault, CaptureFile } from "./capture-file.ts";
 import { LineSplitter, StructuredLines } from "./lines.ts";
 import { MaskStream, type Piece } from "./mask-stream.ts";
+import { masked } from "./redact.ts";
 import { Ring } from "./ring.ts";
 import type { SecretScanner } from "./secret-scan.ts";
 import { Utf8Stream } from "./utf8.ts";
@@ -133,12 +134,12 @@ export class Capture {
 
   /** From here on bytes are counted and dropped, but for what the ring keeps. */
   #startDropping(mask: MaskStream): void {
-    const { onLine } = this.#options;
+    const { onLine, scanner } = this.#options;
     if (onLine !== undefined && this.#splitter !== null) {
       if (this.#splitter.overlong) this.#droppedLines += 1;
       this.#structured = new StructuredLines({
         atLineStart: !this.#splitter.overlong,
-        line: (bytes) => onLine(this.#masked(bytes).toString()),
+        line: (bytes) => onLine(masked(bytes, scanner).bytes.toString()),
       });
       this.#droppedLines += this.#splitter.dropped;
       this.#splitter = null;
@@ -175,24 +176,12 @@ export class Capture {
         else kept.push(piece.masked ? piece : { ...piece, bytes: piece.bytes.subarray(start - piece.start) });
       },
     });
-    stream.push(bytes);
-    stream.flush();
+    stream.flush(bytes);
     const dropped = start - this.#headEnd;
     if (dropped > 0) this.#put(Buffer.concat([this.#utf8.flush(), gapLine(dropped, this.#lastByte)]));
     for (const piece of kept) this.#keep(piece.bytes, piece.masked);
     this.#writeOut();
     return dropped;
-  }
-
-  #masked(bytes: Buffer): Buffer {
-    const out: Buffer[] = [];
-    const stream = new MaskStream({
-      scanner: this.#options.scanner,
-      emit: (piece) => out.push(piece.bytes),
-    });
-    stream.push(bytes);
-    stream.flush();
-    return Buffer.concat(out);
   }
 
   #keep(bytes: Buffer, masked: boolean): void {

@@ -1,6 +1,6 @@
 /** Masks secrets in a stream of bytes, holding back just as much as a secret could still grow into. */
-import { plainView, rawIndex } from "./plain-view.ts";
-import type { SecretScanner } from "./secret-scan.ts";
+import { type PlainView, plainView, rawIndex } from "./plain-view.ts";
+import type { Mask, SecretScanner } from "./secret-scan.ts";
 
 /** A piece of the stream that may be written. `start` and `end` are positions in the raw stream. */
 export interface Piece {
@@ -51,7 +51,10 @@ export class MaskStream {
     if (this.#pendingBytes > this.#lineRoom || chunk.indexOf(0x0a) >= 0) this.#release(false);
   }
 
-  flush(): void {
+  /** The end of the stream, after `last` if there is more of it. */
+  flush(last: Buffer = NOTHING): void {
+    this.#pending.push(last);
+    this.#pendingBytes += last.length;
     if (this.#pendingBytes > 0) this.#release(true);
   }
 
@@ -70,10 +73,11 @@ export class MaskStream {
     const from = view.map === null ? before : firstAtOrAfter(view.map, before);
     const { masks, open } = this.#scanner.scan(view.bytes, from);
     const raw = masks.map((mask) => ({
+      from: rawIndex(view, mask.from),
       start: rawIndex(view, mask.start),
       end: rawIndex(view, mask.end - 1) + 1,
     }));
-    if (this.#carry > 0) raw.unshift({ start: before, end: before + this.#carry });
+    if (this.#carry > 0) raw.unshift({ from: before, start: before, end: before + this.#carry });
     const cut = final ? window.length : this.#cutOf({ view, raw, open, before });
     this.#write({ window, raw, before, cut });
     this.#context = Buffer.from(window.subarray(Math.max(0, cut - CONTEXT), cut));
@@ -82,32 +86,19 @@ export class MaskStream {
   }
 
   /** Raw end of what can be let go: whole lines, unless something in them is unfinished. */
-  #cutOf(o: {
-    view: ReturnType<typeof plainView>;
-    raw: readonly { start: number; end: number }[];
-    open: readonly number[];
-    before: number;
-  }): number {
-    const { bytes } = o.view;
+  #cutOf(o: { view: PlainView; raw: readonly Mask[]; open: readonly number[]; before: number }): number {
+    const { bytes, openFrom } = o.view;
+    const { reach } = this.#scanner;
     const line = bytes.lastIndexOf(0x0a) + 1;
-    const tooLong = bytes.length - line > this.#lineRoom;
-    let cut = rawIndex(o.view, tooLong ? bytes.length - this.#scanner.reach : line);
-    for (const start of o.open) cut = Math.min(cut, rawIndex(o.view, start));
-    cut = Math.max(cut, o.before);
-    // A mask is not cut in two, unless it alone fills the room.
-    for (const mask of o.raw)
-      if (mask.start < cut && cut < mask.end && mask.start > o.before) cut = mask.start;
-    // Removed bytes (endless colour codes, endless wraps) count for no line and no secret: they must not pile up.
-    const end = o.view.openFrom;
-    return end - cut > this.#rawRoom ? end - this.#scanner.reach : cut;
+    if (bytes.length - line > this.#lineRoom)
+      return beforeAnchors(o.raw, Math.max(o.before, rawIndex(o.view, bytes.length - reach)));
+    const open = o.open.map((start) => rawIndex(o.view, start));
+    const cut = Math.max(o.before, beforeFinds(o.raw, Math.min(rawIndex(o.view, line), ...open)));
+    // Bytes that the view leaves out (endless colour codes, endless wraps) end no line: they must not pile up.
+    return openFrom - cut > this.#rawRoom ? beforeAnchors(o.raw, openFrom - reach) : cut;
   }
 
-  #write(o: {
-    window: Buffer;
-    raw: readonly { start: number; end: number }[];
-    before: number;
-    cut: number;
-  }): void {
+  #write(o: { window: Buffer; raw: readonly Mask[]; before: number; cut: number }): void {
     const base = this.#position - o.before;
     const carried = this.#carry > 0;
     this.#carry = 0;
@@ -126,6 +117,28 @@ export class MaskStream {
     emit(o.window.subarray(at, o.cut), false, o.cut);
     this.#position = base + o.cut;
   }
+}
+
+/** No find is divided: a cut in or right behind one moves before it, for what ends with its line may go on in the next. */
+function beforeFinds(masks: readonly Mask[], at: number): number {
+  let cut = at;
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (let index = masks.length - 1; index >= 0; index -= 1) {
+      const mask = masks[index] as Mask;
+      if (mask.from >= cut || cut > mask.end) continue;
+      cut = mask.from;
+      moved = true;
+    }
+  }
+  return cut;
+}
+
+/** In mid-line a mask may be divided (its rest is carried over), but never an anchor from the mask it led to. */
+function beforeAnchors(masks: readonly Mask[], at: number): number {
+  let cut = at;
+  for (const mask of masks) if (mask.from < at && at <= mask.start) cut = Math.min(cut, mask.from);
+  return cut;
 }
 
 function firstAtOrAfter(map: Uint32Array, raw: number): number {

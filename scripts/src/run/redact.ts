@@ -21,7 +21,7 @@ export function createRedactor(options: { readonly values: readonly string[] }):
       if (piece.masked && piece.bytes.length > 0) count += 1;
     },
   });
-  const take = (): Buffer => {
+  const taken = (): Buffer => {
     const bytes = out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out);
     out = [];
     return bytes;
@@ -29,11 +29,11 @@ export function createRedactor(options: { readonly values: readonly string[] }):
   return {
     push: (chunk) => {
       stream.push(chunk);
-      return take();
+      return taken();
     },
     flush: () => {
       stream.flush();
-      return take();
+      return taken();
     },
     get count() {
       return count;
@@ -43,11 +43,23 @@ export function createRedactor(options: { readonly values: readonly string[] }):
 
 /** `text` with every known value and every listed shape replaced by `[REDACTED]`. */
 export function redactText(text: string, values: readonly string[]): string {
-  const redactor = createRedactor({ values });
-  const bytes = Buffer.from(text);
-  const head = redactor.push(bytes);
-  const tail = redactor.flush();
-  return redactor.count === 0 ? text : Buffer.concat([head, tail]).toString();
+  const { bytes, count } = masked(Buffer.from(text), scannerFor(values));
+  return count === 0 ? text : bytes.toString();
+}
+
+/** The same for bytes, with the number of replacements. */
+export function masked(bytes: Buffer, scanner: SecretScanner): { bytes: Buffer; count: number } {
+  const out: Buffer[] = [];
+  let count = 0;
+  const stream = new MaskStream({
+    scanner,
+    emit: (piece) => {
+      out.push(piece.bytes);
+      if (piece.masked) count += 1;
+    },
+  });
+  stream.flush(bytes);
+  return { bytes: Buffer.concat(out), count };
 }
 
 /** Tables are built once for a set of values: jobs of a run share it. */

@@ -2,15 +2,17 @@
 import { SECRET_PATTERNS } from "../core/secret-patterns.ts";
 import { secretNeedles } from "./secret-needles.ts";
 
-/** Half-open range of bytes. */
-export interface Range {
+/** Bytes to mask, half open. */
+export interface Mask {
+  /** Where the shape begins by which they were found: at or before `start`. */
+  from: number;
   start: number;
   end: number;
 }
 
 export interface Findings {
   /** What to mask; sorted, not overlapping. */
-  readonly masks: readonly Range[];
+  readonly masks: readonly Mask[];
   /** Starts of matches that run to the end of the bytes and could go on, and of shapes whose end is still to come. */
   readonly open: readonly number[];
 }
@@ -23,9 +25,8 @@ export interface SecretScanner {
 }
 
 interface Shape {
-  readonly test: RegExp;
-  /** The same with positions of the groups; slower, so it runs only at a hit. */
-  readonly locate: RegExp;
+  /** Sticky. */
+  readonly pattern: RegExp;
   readonly group: number;
 }
 
@@ -55,7 +56,7 @@ export function createScanner(values: readonly string[]): SecretScanner {
   const { table, leads } = indexPairs([...shipped, ...needles]);
   const reach = Math.max(PATTERN_REACH, ...needles.map((needle) => needle.bytes.length));
   const scan = (bytes: Buffer, from: number): Findings => {
-    const hits: Range[] = [];
+    const hits: Mask[] = [];
     const open: number[] = [];
     let text: string | null = null;
     const end = bytes.length - 1;
@@ -65,7 +66,7 @@ export function createScanner(values: readonly string[]): SecretScanner {
       for (const { back, literal } of leads[slot] as readonly Lead[]) {
         const start = at - back;
         if (start < from || !standsAt(bytes, literal.bytes, start)) continue;
-        if (literal.shapes === null) hits.push({ start, end: start + literal.bytes.length });
+        if (literal.shapes === null) hits.push({ from: start, start, end: start + literal.bytes.length });
         else {
           text ??= asText(bytes);
           tryShapes({ text, start, shapes: literal.shapes, hits, open });
@@ -85,26 +86,25 @@ function tryShapes(o: {
   text: string;
   start: number;
   shapes: readonly Shape[];
-  hits: Range[];
+  hits: Mask[];
   open: number[];
 }): void {
   let hit = false;
-  for (const shape of o.shapes) {
-    shape.test.lastIndex = o.start;
-    if (!shape.test.test(o.text)) continue;
+  for (const { pattern, group } of o.shapes) {
+    pattern.lastIndex = o.start;
+    const found = pattern.exec(o.text);
+    if (found === null) continue;
     hit = true;
-    if (shape.test.lastIndex === o.text.length) o.open.push(o.start);
-    o.hits.push(located(shape, o.text, o.start));
+    const end = pattern.lastIndex;
+    if (end === o.text.length) o.open.push(o.start);
+    const secret = found[group] ?? found[0];
+    // The secret is the last thing of its shape, so this is its place; asking the engine for indices costs as much as a match.
+    const start = o.start + found[0].lastIndexOf(secret);
+    o.hits.push({ from: o.start, start, end: start + secret.length });
   }
   // `password:` at the end of a line: the value may follow on the next one.
   if (!hit && o.text.length - o.start <= NAME_ROOM && STILL_A_NAME.test(o.text.slice(o.start)))
     o.open.push(o.start);
-}
-
-function located(shape: Shape, text: string, start: number): Range {
-  shape.locate.lastIndex = start;
-  const [from, end] = shape.locate.exec(text)?.indices?.[shape.group] ?? [start, start];
-  return { start: from, end };
 }
 
 function standsAt(bytes: Buffer, literal: Buffer, start: number): boolean {
@@ -120,16 +120,18 @@ function asText(bytes: Buffer): string {
   return bytes.indexOf(0xa0) < 0 ? text : text.replaceAll("\u00a0", "\u00a1");
 }
 
-function merged(ranges: Range[]): Range[] {
-  if (ranges.length < 2) return ranges;
-  ranges.sort((a, b) => a.start - b.start);
-  const result: Range[] = [];
-  let last: Range | null = null;
-  for (const range of ranges) {
-    if (last !== null && range.start <= last.end) last.end = Math.max(last.end, range.end);
-    else {
-      last = range;
-      result.push(range);
+function merged(masks: Mask[]): Mask[] {
+  if (masks.length < 2) return masks;
+  masks.sort((a, b) => a.start - b.start);
+  const result: Mask[] = [];
+  let last: Mask | null = null;
+  for (const mask of masks) {
+    if (last !== null && mask.start <= last.end) {
+      last.from = Math.min(last.from, mask.from);
+      last.end = Math.max(last.end, mask.end);
+    } else {
+      last = mask;
+      result.push(mask);
     }
   }
   return result;
@@ -138,11 +140,7 @@ function merged(ranges: Range[]): Range[] {
 function shippedLiterals(): Literal[] {
   const byAnchor = new Map<string, Shape[]>();
   for (const row of SECRET_PATTERNS) {
-    const shape: Shape = {
-      test: new RegExp(row.pattern.source, "y"),
-      locate: new RegExp(row.pattern.source, "yd"),
-      group: row.group ?? 0,
-    };
+    const shape: Shape = { pattern: new RegExp(row.pattern.source, "y"), group: row.group ?? 0 };
     for (const anchor of row.anchors) byAnchor.set(anchor, [...(byAnchor.get(anchor) ?? []), shape]);
   }
   return [...byAnchor].map(([anchor, shapes]) => ({ bytes: Buffer.from(anchor), shapes }));
