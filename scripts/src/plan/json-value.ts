@@ -122,6 +122,7 @@ function syntaxFault(text: string, error: ParseError): Fault {
     code: "json-syntax",
     offset,
     message: `this is not JSON: ${SYNTAX[name] ?? "unexpected text"}`,
+    fix: "look at this place and just before it",
   };
 }
 

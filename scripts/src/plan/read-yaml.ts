@@ -36,7 +36,9 @@ export function readDocument(
 
   const faults = [...decoded.faults, ...read.faults];
   for (const fault of faults) report.fault(fault, placeOf);
-  const empty = read.value === undefined || read.value === null;
+  // A value guessed out of broken text would only bring faults that are not there.
+  const broken = faults.some((fault) => fault.code === "yaml-syntax");
+  const empty = broken || read.value === undefined || read.value === null;
   if (empty && faults.length === 0) report.fault(EMPTY, placeOf);
   return {
     value: empty ? null : read.value,

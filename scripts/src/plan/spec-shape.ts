@@ -49,7 +49,7 @@ export function checkShape(document: ReadDocument): Shape {
   const badJobs = new Map<number, Set<string>>();
   const onBad = (path: Path): void => {
     const [first, index, field] = path;
-    if (first !== "jobs") badTop.add(String(first));
+    if (first !== "jobs" || index === undefined) badTop.add(String(first));
     else if (typeof index === "number" && typeof field === "string")
       badJobs.set(index, (badJobs.get(index) ?? new Set()).add(field));
   };
@@ -120,7 +120,7 @@ function setAside(
 ): LooseSpec {
   if (!isMap(value)) return { top: {}, jobs: [] };
   const { jobs, ...top } = value;
-  const list = Array.isArray(jobs) ? (jobs as unknown[]).slice(0, jobsSchema.properties.jobs.maxItems) : [];
+  const list = Array.isArray(jobs) && !badTop.has("jobs") ? (jobs as unknown[]) : [];
   return {
     top: without(top, badTop),
     jobs: list.flatMap((job, index) =>

@@ -2,6 +2,7 @@
 import {
   Composer,
   type CST,
+  isAlias,
   isMap,
   isScalar,
   isSeq,
@@ -108,6 +109,8 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 function toValue(node: unknown, path: (string | number)[], faults: Fault[]): unknown {
   if (isScalar(node)) return scalarValue(node, path, faults);
   if (isMap(node)) return mapValue(node as YAMLMap<ParsedNode, ParsedNode | null>, path, faults);
+  // Refused before; most are globs without quotes, so that the text is what was meant.
+  if (isAlias(node)) return `*${node.source}`;
   if (!isSeq(node)) return null;
   const list: unknown[] = [];
   for (const item of node.items) {
