@@ -1,8 +1,9 @@
 /** The chain: who leads, and who may take over in which order. */
+import { isPlaceholder } from "../core/placeholders.ts";
 import type { Candidate } from "../core/runtime.ts";
 import type { RouteCandidate, RouteJob } from "./candidates.ts";
 import { controlStrength, weakerConcerns } from "./controls.ts";
-import { classOf, controlledJob, isPlaceholder, mayLead, pinOf } from "./filter.ts";
+import { classOf, controlledJob, mayLead, pinOf } from "./filter.ts";
 import { independenceOf, judges, type Ranked, type Ranking } from "./rank.ts";
 
 export interface Pick {

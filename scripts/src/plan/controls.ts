@@ -126,22 +126,22 @@ export function checkControls(record: RuntimeRecord, job: ControlledJob): Contro
   });
 }
 
+export type Raise = "unverified" | "auto-approval" | "write-boundary";
+
 /**
- * Why this candidate may run the job only with more isolation than the job has so far, or null:
- * a write boundary that nobody verified makes the job R2; unconditional auto-approval writes only inside a worktree.
+ * Why this writer's candidate may run it only in a worktree of its own, or null: nobody verified where it can write
+ * (which also makes the job R2), it approves everything itself, or nothing but words keeps its edits in their place.
  */
-export function isolationRaise(
-  record: RuntimeRecord,
-  job: ControlledJob,
-): "unverified" | "auto-approval" | null {
+export function isolationRaise(record: RuntimeRecord, job: ControlledJob): Raise | null {
   if (job.worktree || !job.writer) return null;
-  const controls = effectiveControls(record, job);
-  const boundary = controlLevel("writeBoundary", controls.writeBoundary);
+  const { approval, writeBoundary } = effectiveControls(record, job);
+  const boundary = controlLevel("writeBoundary", writeBoundary);
   if (boundary === 0 && riskAtLeast(job.riskTier, "R1")) return "unverified";
-  const asks = controlLevel("approval", controls.approval) >= SCOPED;
-  const fenced = controls.writeBoundary.value === "enforced" && boundary > 0;
-  const measured = controls.writeBoundary.by === "afterwards";
-  return asks || fenced || measured ? null : "auto-approval";
+  if (writeBoundary.by === "afterwards") return null;
+  const fenced = writeBoundary.value === "enforced" && boundary > 0;
+  const asks = controlLevel("approval", approval) >= SCOPED;
+  if (!asks && !fenced) return "auto-approval";
+  return boundary < FENCED && riskAtLeast(job.riskTier, "R1") ? "write-boundary" : null;
 }
 
 /**
@@ -177,6 +177,7 @@ const WORKTREE: Control = { value: "worktree", evidence: "verified", by: "worktr
 const AFTERWARDS: Control = { value: "worktree", evidence: "attested", by: "afterwards" };
 const ARGV = (value: string): Control => ({ value, evidence: "verified", by: "argv" });
 const SCOPED = controlLevel("approval", { value: "scoped", evidence: "attested" });
+const FENCED = controlLevel("writeBoundary", { value: "worktree", evidence: "attested" });
 
 const candidate = (value: string, evidence: Evidence): Control => ({ value, evidence, by: "candidate" });
 

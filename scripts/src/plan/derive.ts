@@ -8,7 +8,13 @@ import { looksSecretName } from "../core/secret-patterns.ts";
 import { riskAtLeast } from "../core/tiers.ts";
 import { buildJobGraph, type GraphFault, type JobGraph, unorderedAmong } from "./job-graph.ts";
 import type { NormalCommand, NormalJob } from "./normal.ts";
-import { findOverlaps, matchesMoreThan, OVERLAPS_SHOWN, type OwningJob } from "./overlap.ts";
+import {
+  findOutputConflicts,
+  findOverlaps,
+  matchesMoreThan,
+  OVERLAPS_SHOWN,
+  type OwningJob,
+} from "./overlap.ts";
 import type { DeriveFacts, RepoState } from "./plan-input.ts";
 import { type DerivedTier, deriveTier, isWriter, type TierAttributes } from "./tier.ts";
 
@@ -77,6 +83,7 @@ export function deriveJobs(
     diagnostics: [
       ...derived.flatMap((one) => demands(one, facts)),
       ...overlapFaults(graph, derived, trackedFiles, facts),
+      ...outputFaults(graph, derived, facts),
     ],
   };
 }
@@ -108,20 +115,16 @@ function graphFault(fault: GraphFault, jobs: readonly NormalJob[], facts: Derive
     case "unknown":
       return say(
         "unknown-dependency",
-        `\`${fault.id}\` depends on \`${fault.dependency}\`, which is no job of this spec.`,
-        "Name an existing job or remove the dependency.",
+        `job \`${fault.id}\` depends on \`${fault.dependency}\`, but there is no such job`,
+        "add the job, or remove the dependency",
       );
     case "self":
-      return say(
-        "self-dependency",
-        `\`${fault.id}\` depends on itself.`,
-        "Remove it from its own `depends_on`.",
-      );
+      return say("self-dependency", `job \`${fault.id}\` depends on itself`, "remove it");
     case "cycle":
       return say(
         "cyclic-dependency",
-        `Jobs wait for each other: ${fault.path.map((id) => `\`${id}\``).join(" → ")}.`,
-        "Remove one of these dependencies.",
+        `these jobs wait for each other: ${fault.path.join(" → ")}`,
+        "remove one of these dependencies",
       );
   }
 }
@@ -201,27 +204,27 @@ function demands(one: DerivedJob, facts: DeriveFacts): Diagnostic[] {
   const fault = (field: string, code: string, message: string, fix: string): void => {
     found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));
   };
-  const tier = `\`${job.id}\` is ${riskTier} (${one.tierDerivation.join(", ")})`;
+  const tier = `job \`${job.id}\` is ${riskTier} (${one.tierDerivation.join(", ")})`;
   if (riskAtLeast(riskTier, "R2") && one.writer && job.verification.length + job.checks.length === 0)
     fault(
       "verification",
       "r2-without-checks",
-      `${tier} and writes, but nothing says how its work is checked.`,
-      "Add a `verification` command or a `checks` entry, or lower what it declares.",
+      `${tier} and writes, but nothing says how its work is checked`,
+      "add a `verification` command or a `checks` entry, or declare less",
     );
   if (riskTier === "R3" && job.preview === null)
     fault(
       "preview",
       "r3-without-preview",
-      `${tier}, but has no \`preview\`.`,
-      "Add a command without effects that shows what will happen, or at least 20 characters of text.",
+      `${tier}, but has no \`preview\``,
+      "add a command without effects that shows what will happen, or at least 20 characters of text",
     );
   if (riskTier === "R3" && job.rollback === null)
     fault(
       "rollback",
       "r3-without-rollback",
-      `${tier}, but has no \`rollback\`.`,
-      "Add the command that undoes it, or at least 20 characters that say how.",
+      `${tier}, but has no \`rollback\``,
+      "add the command that undoes it, or at least 20 characters that say how",
     );
   found.push(...kindDemands(one, facts));
   return found;
@@ -237,16 +240,16 @@ function kindDemands({ job, program }: DerivedJob, facts: DeriveFacts): Diagnost
     fault(
       "invocation",
       "invocation-on-agent",
-      `\`${job.id}\` gives an \`invocation\` to \`${job.runtime}\`, which is an agent: only its adapter builds its command.`,
-      "Remove `invocation`, or name a runtime that is declared with `agent: false`.",
+      `job \`${job.id}\` gives an \`invocation\` to \`${job.runtime}\`, which is an agent: only its adapter builds its command`,
+      "remove `invocation`, or name a runtime that is declared with `agent: false`",
     );
   if (!program) return found;
   if (job.invocation === null)
     fault(
       "invocation",
       "invocation-missing",
-      `\`${job.id}\` runs the program \`${job.runtime}\`, but has no \`invocation\`.`,
-      "Add `invocation: {command, args}`: a program runs exactly that.",
+      `job \`${job.id}\` runs the program \`${job.runtime}\`, but has no \`invocation\``,
+      "add `invocation: {command, args}`: a program runs exactly that",
     );
   const given: [string, boolean][] = [
     ["allowed_tools", job.allowedTools !== null],
@@ -259,8 +262,8 @@ function kindDemands({ job, program }: DerivedJob, facts: DeriveFacts): Diagnost
       fault(
         field,
         "field-on-program",
-        `\`${job.id}\` declares \`${field}\`, but \`${job.runtime}\` is a program without a model inside.`,
-        `Remove \`${field}\`.`,
+        `job \`${job.id}\` declares \`${field}\`, but \`${job.runtime}\` is a program without a model inside`,
+        `remove \`${field}\``,
       );
   return found;
 }
@@ -294,15 +297,31 @@ function overlapFaults(
     return jobDiagnostic(second.job, "owned_paths", facts, {
       severity: "error",
       code: "owned-paths-overlap",
-      message: `\`${first.job.id}\` owns \`${globs[0]}\` and \`${second.job.id}\` owns \`${globs[1]}\`: both may write the same file${where}, and no dependency orders them.`,
-      fix: `Let one depend on the other, or give them different paths.`,
+      message: `job \`${first.job.id}\` owns \`${globs[0]}\` and job \`${second.job.id}\` owns \`${globs[1]}\`: both may write the same file${where}, and no dependency orders them`,
+      fix: "let one depend on the other, or give them different paths",
     });
   });
   if (overlaps.length === OVERLAPS_SHOWN)
     found.push({
       severity: "info",
       code: "more-faults",
-      message: `Only the first ${OVERLAPS_SHOWN} overlaps of owned paths are listed.`,
+      message: `only the first ${OVERLAPS_SHOWN} overlaps of owned paths are listed`,
     });
   return found;
+}
+
+/** Folders are real paths by now, so this also finds files that the spec spells in two ways. */
+function outputFaults(graph: JobGraph, jobs: readonly DerivedJob[], facts: DeriveFacts): Diagnostic[] {
+  const owners = jobs
+    .filter((one) => one.job.outputs.length > 0)
+    .map((one) => owning(one.job, one.at, one.repo));
+  return findOutputConflicts(graph, owners).map(({ jobs: [a, b], path }) => {
+    const [first, second] = [jobs[a] as DerivedJob, jobs[b] as DerivedJob];
+    return jobDiagnostic(second.job, "outputs", facts, {
+      severity: "error",
+      code: "output-conflict",
+      message: `job \`${first.job.id}\` and job \`${second.job.id}\` may run at the same time and both declare the output \`${path}\``,
+      fix: "choose another path, or let one depend on the other",
+    });
+  });
 }

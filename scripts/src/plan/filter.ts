@@ -2,10 +2,11 @@
  * The hard filter: every reason to reject a candidate, as a table. What it rejects never comes back, whatever ranks
  * how. All reasons of a candidate are reported, save that the basic ones make the others pointless.
  */
+import { isExplicitRuntime, isPlaceholder, type RuntimePlaceholder } from "../core/placeholders.ts";
 import { capabilityAtLeast } from "../core/tiers.ts";
 import { needsName, type RouteCandidate, type RouteJob, type RouteWorld } from "./candidates.ts";
 import { isLive, MOCK, policyLine } from "./capability.ts";
-import { type ControlledJob, checkControls, isolationRaise, provenReadOnly } from "./controls.ts";
+import { type ControlledJob, checkControls, isolationRaise, provenReadOnly, type Raise } from "./controls.ts";
 
 export interface FilterInput {
   readonly candidate: RouteCandidate;
@@ -63,10 +64,7 @@ export function rejections(input: FilterInput): Rejection[] {
 }
 
 /** Isolation that the job must get before this candidate may run it, or null. */
-export function raiseFor({
-  candidate,
-  job,
-}: Pick<FilterInput, "candidate" | "job">): "unverified" | "auto-approval" | null {
+export function raiseFor({ candidate, job }: Pick<FilterInput, "candidate" | "job">): Raise | null {
   return candidate.record.id === MOCK.id ? null : isolationRaise(candidate.record, controlledJob(job));
 }
 
@@ -80,10 +78,13 @@ export function controlledJob(job: RouteJob): ControlledJob {
   };
 }
 
+interface PlaceholderClass {
+  readonly what: string;
+  readonly holds: (candidate: RouteCandidate) => boolean;
+}
+
 /** Placeholders and the class of candidates that each stands for. */
-export const PLACEHOLDER_CLASSES: Readonly<
-  Record<string, { readonly what: string; readonly holds: (candidate: RouteCandidate) => boolean }>
-> = {
+export const PLACEHOLDER_CLASSES: Readonly<Record<RuntimePlaceholder, PlaceholderClass>> = {
   "<verified-cli-runtime>": { what: "a live CLI agent", holds: isCliAgent },
   "<verified-read-runtime>": {
     what: "a live CLI agent that is proven read-only",
@@ -96,12 +97,10 @@ export const PLACEHOLDER_CLASSES: Readonly<
   "<verified-fallback-runtime>": { what: "a live candidate", holds: () => true },
 };
 
-export const isPlaceholder = (runtime: string | null): runtime is string => runtime?.startsWith("<") === true;
-
 /** A runtime that the job insists on; a session pins the runtime that it is one of. */
 export function pinOf(job: RouteJob): string | null {
   if (job.session !== null) return job.session.runtime;
-  return isPlaceholder(job.runtime) ? null : job.runtime;
+  return explicit(job);
 }
 
 /** Whether a candidate may be the first of the chain, as far as `runtime` says. */
@@ -112,13 +111,16 @@ export function mayLead(job: RouteJob): (candidate: RouteCandidate) => boolean {
 }
 
 export const classOf = (name: string | null): ((candidate: RouteCandidate) => boolean) =>
-  (name === null ? undefined : PLACEHOLDER_CLASSES[name]?.holds) ?? (() => true);
+  name === null ? () => true : placeholderClass(name).holds;
+
+const placeholderClass = (name: string): PlaceholderClass =>
+  PLACEHOLDER_CLASSES[name as RuntimePlaceholder] ?? { what: "anything known", holds: () => false };
 
 function isCliAgent(candidate: RouteCandidate): boolean {
   return candidate.record.kind === "cli" && !needsName(candidate.record);
 }
 
-const explicit = (job: RouteJob): string | null => (isPlaceholder(job.runtime) ? null : job.runtime);
+const explicit = (job: RouteJob): string | null => (isExplicitRuntime(job.runtime) ? job.runtime : null);
 const isAgent = (runtime: string, world: RouteWorld): boolean =>
   world.records.find((record) => record.id === runtime)?.role === "agent" ||
   world.traits(runtime)?.agent === true;
@@ -134,9 +136,7 @@ function pinMismatch({ candidate, job }: FilterInput): string | null {
 /** A placeholder among the fallbacks of a pinned job lets its whole class in. */
 function isNamedFallback(candidate: RouteCandidate, job: RouteJob): boolean {
   return job.fallbackRuntime.some(
-    (name) =>
-      name === candidate.record.id ||
-      (isPlaceholder(name) && PLACEHOLDER_CLASSES[name]?.holds(candidate) === true),
+    (name) => name === candidate.record.id || (isPlaceholder(name) && classOf(name)(candidate)),
   );
 }
 
@@ -177,9 +177,9 @@ function authFalse({ candidate }: FilterInput): string | null {
 }
 
 function classMismatch({ candidate, job }: FilterInput): string | null {
-  if (!isPlaceholder(job.runtime)) return null;
-  const wanted = PLACEHOLDER_CLASSES[job.runtime];
-  if (wanted === undefined || wanted.holds(candidate)) return null;
+  if (job.runtime === null || !isPlaceholder(job.runtime)) return null;
+  const wanted = placeholderClass(job.runtime);
+  if (wanted.holds(candidate)) return null;
   // A fallback that is named belongs to no class but its own.
   return isNamedFallback(candidate, job) ? null : `is not ${wanted.what}`;
 }
@@ -198,9 +198,10 @@ function internalR3({ candidate, job }: FilterInput): string | null {
 
 function belowControls({ candidate, job }: FilterInput): string | null {
   if (candidate.record.id === MOCK.id) return null;
-  const raise = raiseFor({ candidate, job });
+  // A worktree would meet it, and the job can be given one.
+  const raised = raiseFor({ candidate, job }) !== null;
   const gaps = checkControls(candidate.record, controlledJob(job)).filter(
-    (check) => !check.met && !(raise === "unverified" && check.concern === "writeBoundary"),
+    (check) => !check.met && !(raised && check.concern === "writeBoundary"),
   );
   if (gaps.length === 0) return null;
   return gaps

@@ -3,6 +3,7 @@
  * depends on an isolated writer must see its branch, and a writer below an isolated job must have one to be merged.
  */
 import { type RiskTier, riskAtLeast } from "../core/tiers.ts";
+import type { Raise } from "./controls.ts";
 import type { JobGraph } from "./job-graph.ts";
 
 export type IsolationOrigin =
@@ -13,6 +14,7 @@ export type IsolationOrigin =
   | "policy:r2"
   | "policy:unverified"
   | "policy:auto-approval"
+  | "policy:write-boundary"
   | "policy:dependency";
 
 export interface IsolationWish {
@@ -22,7 +24,7 @@ export interface IsolationWish {
   readonly isolation: "none" | "worktree";
   readonly origin: "spec" | "defaults" | "built-in";
   /** The only candidates left ask for it. */
-  readonly raise: "unverified" | "auto-approval" | null;
+  readonly raise: Raise | null;
   /** A worktree can be made here: there is a repository with a commit. */
   readonly possible: boolean;
 }

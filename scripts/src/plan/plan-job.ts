@@ -1,7 +1,7 @@
 /** One job as the frozen plan holds it: every effective value, and who gave it. */
 import type { PlanJob } from "../core/generated/graph.ts";
+import { isExplicitRuntime } from "../core/placeholders.ts";
 import type { Derivation } from "./derive.ts";
-import { isPlaceholder } from "./filter.ts";
 import { worktreeProblem } from "./isolation.ts";
 import type { RoutedJob } from "./route-all.ts";
 
@@ -67,7 +67,7 @@ export function toPlanJob(one: RoutedJob, { graph }: Derivation): PlanJob {
 /** Field name as in the spec → who gave the effective value. */
 function originsOf(one: RoutedJob, model: string | null, effort: string | null): Record<string, string> {
   const { job, isolation } = one;
-  const runtimeGiven = job.runtime !== null && !isPlaceholder(job.runtime);
+  const runtimeGiven = isExplicitRuntime(job.runtime);
   return {
     ...job.origins,
     effect: job.effectSource === "declared" ? (job.origins["effect"] ?? "spec") : "policy",

@@ -12,7 +12,7 @@ export function routeDiagnostics(one: RoutedJob, input: PlanInput): Diagnostic[]
     jobDiagnostic(one.job, note.code === "pinned-missing" ? "runtime" : "fallback_runtime", input.facts, {
       severity: "warning",
       code: note.code,
-      message: `\`${one.job.id}\`: ${note.message}`,
+      message: `job \`${one.job.id}\`: ${note.message}`,
     }),
   );
 }
@@ -30,7 +30,7 @@ export function runDiagnostics(
     found.push({
       severity: "info",
       code: "orchestration-adds-nothing",
-      message: `One job, nothing in parallel and no review: running \`${only.id}\` directly would do the same.`,
+      message: `one job, nothing in parallel and no review: running \`${only.id}\` directly would do the same`,
     });
   for (const [key, ids] of blockedGroups(jobs)) {
     const [code, detail] = JSON.parse(key) as [string, string];
@@ -44,7 +44,7 @@ export function runDiagnostics(
       jobDiagnostic(job, "runtime", input.facts, {
         severity: "warning",
         code: "job-blocked",
-        message: `${named}${more} would be blocked (${code}): ${detail}.`,
+        message: `${named}${more} would be blocked (${code}): ${detail}`,
       }),
     );
   }
@@ -53,14 +53,14 @@ export function runDiagnostics(
       found.push({
         severity: "warning",
         code: "dirty-base",
-        message: `\`${repo.topLevel}\` has ${repo.dirty} path${repo.dirty === 1 ? "" : "s"} with uncommitted changes: worktrees start from ${repo.baseCommit?.slice(0, 12) ?? "nothing"} without them.`,
-        fix: "Commit what the jobs must see.",
+        message: `\`${repo.topLevel}\` has ${repo.dirty} path${repo.dirty === 1 ? "" : "s"} with uncommitted changes: worktrees start from ${repo.baseCommit?.slice(0, 12) ?? "nothing"} without them`,
+        fix: "commit what the jobs must see",
       });
   if (arbiter.blocked !== null && jobs.some((job) => job.route.blocked === null))
     found.push({
       severity: "info",
       code: "arbiter-native",
-      message: `No route judges this run by itself: ${arbiter.blocked.detail}.`,
+      message: `no route judges this run by itself: ${arbiter.blocked.detail}`,
     });
   return found;
 }

@@ -1,15 +1,16 @@
 /** Routes of all jobs together: isolation that candidates ask for, sessions, and who reviews whose work. */
+
 import type { Graph, PlanJob } from "../core/generated/graph.ts";
 import { maxRisk, type RiskTier } from "../core/tiers.ts";
 import type { RouteJob, RouteWorld } from "./candidates.ts";
 import type { DeclaredClaim } from "./capability.ts";
+import type { Raise } from "./controls.ts";
 import type { Derivation, DerivedJob } from "./derive.ts";
 import { type EffectiveIsolation, effectiveIsolation, type IsolationWish } from "./isolation.ts";
 import type { NormalJob } from "./normal.ts";
 import type { PlanInput } from "./plan-input.ts";
 import { type RouteAnswer, routeJob } from "./route.ts";
 import type { Route } from "./route-words.ts";
-import type { Raise } from "./sift.ts";
 import { isJudgment } from "./tier.ts";
 
 export interface RoutedJob extends Omit<DerivedJob, "riskTier" | "tierDerivation"> {

@@ -1,9 +1,11 @@
 /** Why a route is as it is, in words: rejects, blocks, margins and warnings. */
+
 import type { Graph } from "../core/generated/graph.ts";
+import { isPlaceholder } from "../core/placeholders.ts";
 import type { Candidate } from "../core/runtime.ts";
 import type { RouteJob } from "./candidates.ts";
 import type { Picks } from "./chain.ts";
-import { isPlaceholder, pinOf } from "./filter.ts";
+import { pinOf } from "./filter.ts";
 import { compareIds } from "./job-graph.ts";
 import type { Ranking } from "./rank.ts";
 import type { Rejected } from "./sift.ts";
@@ -88,7 +90,7 @@ export function why(job: RouteJob, picks: Picks, ranking: Ranking): string[] {
     reasons.push(
       pin === null ? "first declared fallback" : `\`${pin}\` cannot run it: first declared fallback`,
     );
-  else if (isPlaceholder(job.runtime)) reasons.push(`best of ${job.runtime}`);
+  else if (job.runtime !== null && isPlaceholder(job.runtime)) reasons.push(`best of ${job.runtime}`);
   else reasons.push(ranking.order.length === 1 ? "the only candidate left" : "best ranked");
   if (second !== undefined && head.by === "rank" && second.by === "rank")
     reasons.push(ranking.decidedBy(head.ranked, second.ranked));
@@ -119,25 +121,25 @@ export function notes(
   if (pin !== null && head !== undefined && head.runtime !== pin)
     found.push({
       code: "pinned-missing",
-      message: `\`${pin}\` cannot run it: ${reasonFor(pin, rejected)}; its declared fallback \`${head.runtime}\` does.`,
+      message: `\`${pin}\` cannot run it: ${reasonFor(pin, rejected)}; its declared fallback \`${head.runtime}\` does`,
     });
   for (const name of job.session === null ? picks.unresolved : [])
     if (isPlaceholder(name))
       found.push({
         code: "no-fallback",
-        message: `No candidate is left for the fallback ${name}: it was dropped.`,
+        message: `no candidate is left for the fallback ${name}: it was dropped`,
       });
     else if (name !== pin)
       found.push({
         code: "fallback-rejected",
-        message: `The fallback \`${name}\` cannot take over: ${reasonFor(name, rejected)}.`,
+        message: `the fallback \`${name}\` cannot take over: ${reasonFor(name, rejected)}`,
       });
   picks.members.forEach((member, at) => {
     const candidate = chain[at] as Candidate;
     if (at > 0 && member.by === "declared" && candidate.weaker.length > 0)
       found.push({
         code: "fallback-weaker",
-        message: `The fallback \`${candidateName(candidate)}\` can never take over: weaker than \`${candidateName(head as Candidate)}\` in ${candidate.weaker.join(", ")}.`,
+        message: `the fallback \`${candidateName(candidate)}\` can never take over: weaker than \`${candidateName(head as Candidate)}\` in ${candidate.weaker.join(", ")}`,
       });
   });
   return found;

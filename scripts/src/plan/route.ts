@@ -2,12 +2,15 @@
  * Routing: which candidate runs a job, and who may take over. Hard filter, then rank, then chain. Pins are honoured or
  * block; a placeholder is a class, not a pin. The same job in the same world always gets the same route.
  */
+
+import { isPlaceholder } from "../core/placeholders.ts";
 import type { RouteJob, RouteWorld } from "./candidates.ts";
 import { pickChain, toChain } from "./chain.ts";
-import { isPlaceholder, pinOf } from "./filter.ts";
+import type { Raise } from "./controls.ts";
+import { pinOf } from "./filter.ts";
 import { rank } from "./rank.ts";
 import { blockOf, describeRejected, margin, notes, type Route, type RouteNote, why } from "./route-words.ts";
-import { type Raise, sift } from "./sift.ts";
+import { sift } from "./sift.ts";
 
 export interface RouteAnswer {
   readonly route: Route;
@@ -26,7 +29,7 @@ export function routeJob(job: RouteJob, world: RouteWorld): RouteAnswer {
     route: {
       chain,
       rejected: describeRejected(rejected, job),
-      runtimeFrom: isPlaceholder(job.runtime) ? job.runtime : null,
+      runtimeFrom: job.runtime !== null && isPlaceholder(job.runtime) ? job.runtime : null,
       pinned: pinOf(job) !== null,
       blocked: chain.length > 0 ? null : blockOf(job, rejected),
       why: why(job, picks, ranking),

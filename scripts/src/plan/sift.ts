@@ -1,10 +1,10 @@
 /** Sifting: every candidate of the world for one job, passed, set aside, or rejected with its reasons. */
+import { isPlaceholder } from "../core/placeholders.ts";
 import { candidatesOf, type RouteCandidate, type RouteJob, type RouteWorld } from "./candidates.ts";
-import { isPlaceholder, mayLead, pinOf, type Rejection, raiseFor, rejections } from "./filter.ts";
+import type { Raise } from "./controls.ts";
+import { mayLead, pinOf, type Rejection, raiseFor, rejections } from "./filter.ts";
 import { compareIds } from "./job-graph.ts";
 import { rank } from "./rank.ts";
-
-export type Raise = "unverified" | "auto-approval";
 
 export interface Sifted {
   readonly passed: readonly RouteCandidate[];
@@ -51,13 +51,15 @@ const rejectedAs = (candidate: RouteCandidate, reasons: Rejected["reasons"]): Re
   reasons,
 });
 
+const RAISES: Readonly<Record<Raise, string>> = {
+  unverified: "its write boundary is unverified: it would make the job R2",
+  "auto-approval": "it approves everything itself, so it may write only in a worktree",
+  "write-boundary": "nothing but its prompt keeps its edits in their place, so it needs a worktree",
+};
+
 function setAside(candidate: RouteCandidate, job: RouteJob): Rejected {
-  const kind = raiseFor({ candidate, job });
-  const detail =
-    kind === "unverified"
-      ? "its write boundary is unverified: it would make the job R2, and another does without"
-      : "it approves everything itself, so it may write only in a worktree, and another does without";
-  return rejectedAs(candidate, [{ code: "needs-worktree", detail }]);
+  const why = RAISES[raiseFor({ candidate, job }) ?? "write-boundary"];
+  return rejectedAs(candidate, [{ code: "needs-worktree", detail: `${why}, and another does without` }]);
 }
 
 /** What the best of those set aside asks for, when it is the only way to have a candidate. */

@@ -178,6 +178,15 @@ describe("isolation that a candidate asks for", () => {
     }
   });
 
+  it("is a worktree for a writer that nothing but words holds back", () => {
+    for (const value of ["prompt-only", "none"] as const) {
+      const loose = record({ id: "loose", writeBoundary: { value, evidence: "verified" } });
+      expect(isolationRaise(loose, writer)).toBe("write-boundary");
+      expect(isolationRaise(loose, { ...writer, worktree: true })).toBeNull();
+      expect(isolationRaise(loose, { ...writer, writer: false })).toBeNull();
+    }
+  });
+
   it("is nothing where an enforced boundary fences it or changes are measured afterwards", () => {
     const fenced = record({
       id: "fenced",
@@ -187,7 +196,8 @@ describe("isolation that a candidate asks for", () => {
     expect(isolationRaise(fenced, writer)).toBeNull();
     expect(isolationRaise(internalRecord(), writer)).toBeNull();
     expect(isolationRaise(program({ id: "shell" }), writer)).toBeNull();
-    expect(isolationRaise(record({ id: "asks" }), writer)).toBeNull();
+    const asks = record({ id: "asks", writeBoundary: { value: "worktree", evidence: "attested" } });
+    expect(isolationRaise(asks, writer)).toBeNull();
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { RUNTIME_PLACEHOLDERS } from "../../src/core/placeholders.ts";
 import type { RuntimeRecord } from "../../src/core/runtime.ts";
 import { candidatesOf, type RouteJob, type RouteWorld } from "../../src/plan/candidates.ts";
 import { mayLead, PLACEHOLDER_CLASSES, REJECT_CODES, rejections } from "../../src/plan/filter.ts";
@@ -122,15 +123,19 @@ describe("everything else is reported together", () => {
     ]);
   });
 
-  it("leaves a write boundary that nobody verified to a raise, and only that", () => {
-    const open = declaredAgent({ id: "x", writeBoundary: { value: "unverified", evidence: "unverified" } });
-    expect(reasons(open, { riskTier: "R1", writer: true })).toEqual([]);
-    expect(
-      reasons(declaredAgent({ id: "x", writeBoundary: { value: "none", evidence: "attested" } }), {
-        riskTier: "R1",
-        writer: true,
-      }),
-    ).toEqual(["below-controls: writeBoundary is none (attested), R1 needs worktree"]);
+  it("leaves a write boundary that a worktree would meet to a raise, and only that", () => {
+    const writer = { riskTier: "R1", writer: true } as const;
+    for (const control of [
+      { value: "unverified", evidence: "unverified" },
+      { value: "none", evidence: "attested" },
+    ] as const)
+      expect(reasons(declaredAgent({ id: "x", writeBoundary: control }), writer)).toEqual([]);
+    const loose = record({
+      id: "x",
+      writeBoundary: { value: "none", evidence: "verified" },
+      bypassAbsent: { value: false, evidence: "verified" },
+    });
+    expect(reasons(loose, writer)).toEqual(["below-controls: bypass is present (verified), R1 needs absent"]);
   });
 
   it("R3 in-session", () => {
@@ -297,12 +302,8 @@ describe("who may lead", () => {
 });
 
 it("knows exactly the placeholders of a spec", () => {
-  expect(Object.keys(PLACEHOLDER_CLASSES)).toEqual([
-    "<verified-cli-runtime>",
-    "<verified-read-runtime>",
-    "<verified-judgment-runtime>",
-    "<verified-fallback-runtime>",
-  ]);
+  expect(Object.keys(PLACEHOLDER_CLASSES)).toEqual([...RUNTIME_PLACEHOLDERS]);
+  expect(reasons(claude, { runtime: "<made-up>" })).toEqual(["class-mismatch: is not anything known"]);
 });
 
 it("has been seen rejecting for every reason in its table", () => {

@@ -455,6 +455,7 @@ export function attempt(o: Partial<Attempt> = {}): Attempt {
     changedPaths: [],
     inputFingerprint: null,
     baseCommit: null,
+    commit: null,
     treeSha256: null,
     resultBytes: null,
     resultSha256: null,
