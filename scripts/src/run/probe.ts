@@ -1,5 +1,6 @@
 /** Asks one located runtime: version, help, auth, models and sandbox at the same time, bounded, in an empty private folder. */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { SUPERVISION } from "../core/policy.ts";
 import type { Clock } from "../host/clock.ts";
@@ -56,6 +57,21 @@ export async function probe(adapter: Adapter, located: Located, host: ProbeHost)
   }
 }
 
+/** Commands that run at the same time, over all runtimes: more than the machine has processors only makes each late. */
+const slots = { free: Math.max(2, availableParallelism()), waiting: [] as (() => void)[] };
+
+async function inSlot<T>(work: () => Promise<T>): Promise<T> {
+  if (slots.free > 0) slots.free -= 1;
+  else await new Promise<void>((go) => slots.waiting.push(go));
+  try {
+    return await work();
+  } finally {
+    const next = slots.waiting.shift();
+    if (next === undefined) slots.free += 1;
+    else next();
+  }
+}
+
 type Ask = (args: readonly string[]) => Promise<ProbeAnswer>;
 
 const askOrNull = async (ask: Ask, args: readonly string[] | null): Promise<ProbeAnswer | null> =>
@@ -80,18 +96,17 @@ function asker(
     marker: PROBE_MARKER,
   });
   if (o.home !== null) for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name)) delete env[name];
+  const limits = {
+    cwd: o.folder,
+    env,
+    timeoutMs: SUPERVISION.probeTimeoutMs,
+    maxBytes: PROBE_MAX_BYTES,
+  };
   const file = located.native ? located.binaryReal : located.binary;
   return async (args) =>
     args.length === 0
       ? { exitCode: 0, stdout: "", stderr: "", timedOut: false }
-      : answerOf(
-          await host.exec(file, args, {
-            cwd: o.folder,
-            env,
-            timeoutMs: SUPERVISION.probeTimeoutMs,
-            maxBytes: PROBE_MAX_BYTES,
-          }),
-        );
+      : answerOf(await inSlot(() => host.exec(file, args, limits)));
 }
 
 const answerOf = (result: ExecResult): ProbeAnswer => ({
@@ -106,7 +121,8 @@ function stateHome(adapter: Adapter, env: Environment): { own: boolean; folder: 
   const { footprint } = adapter.probe;
   if (footprint === undefined) return { own: true, folder: env.home };
   const named = env.get(footprint.env);
-  if (named !== undefined && named !== "") return { own: true, folder: named };
+  if (named !== undefined && named !== "")
+    return { own: true, folder: footprint.envIsHome === true ? join(named, footprint.folder) : named };
   return {
     own: footprint.marks.some((path) => existsSync(join(env.home, path))),
     folder: join(env.home, footprint.folder),

@@ -36,8 +36,9 @@ export interface ProbePlan {
  * and the user's home stays as it was.
  */
 export interface Footprint {
-  /** Variable that names the state folder. */
+  /** Variable that names the state folder, or the home folder that holds it. */
   readonly env: string;
+  readonly envIsHome?: boolean;
   /** The folder below the home folder otherwise. */
   readonly folder: string;
   /** Files below the home folder that only a set-up CLI has; a bare folder may hold somebody else's skills. */

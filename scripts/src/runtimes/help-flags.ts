@@ -74,15 +74,16 @@ const LISTS = [
   /\[?(?:choices|possible values|values|one of)\]?\s*[:=]?\s*([^\])]+)[\])]?/i,
   /\(([a-z][\w-]*(?:\s*[,|]\s*[a-z][\w-]*)+)\)/i,
   /[<[{]([a-z][\w-]*(?:\|[a-z][\w-]*)+)[>\]}]/i,
-  /:\s+([a-z][\w-]*(?:,\s*[a-z][\w-]*){2,})/i,
+  /:\s+([a-z][\w-]*(?:,\s*(?:or\s+)?[a-z][\w-]*)+)/i,
 ];
 
-function choicesIn(body: string): string[] {
+function choicesIn(entry: string): string[] {
+  const body = entry.replace(/\s*\(default\)/gi, "");
   for (const list of LISTS) {
     const match = list.exec(body);
     if (match === null) continue;
     const values = (match[1] as string)
-      .split(/\s*[,|]\s*|\s+-\s+|\s+or\s+/)
+      .split(/\s*[,|]\s*(?:or\s+)?|\s+-\s+|\s+or\s+/)
       .map((value) => value.trim().replace(/^["'`]|["'`]$/g, ""))
       .filter((value) => /^[\w.-]+$/.test(value));
     if (values.length > 0) return values;

@@ -3,10 +3,13 @@ import type { Adapter } from "./adapter.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import { type DeclaredRuntime, declaredAdapter } from "./declared.ts";
+import { gemini } from "./gemini.ts";
 import { internal } from "./internal.ts";
 import { mock } from "./mock.ts";
+import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
 
-export const SHIPPED: readonly Adapter[] = [claude, codex, internal, mock];
+export const SHIPPED: readonly Adapter[] = [claude, codex, gemini, opencode, pi, internal, mock];
 
 /** The adapter for a runtime id, or null when nobody knows that id. A declared entry never replaces a shipped runtime. */
 export function adapterFor(id: string, declared: readonly DeclaredRuntime[]): Adapter | null {

@@ -1,6 +1,7 @@
 /** The real CLIs, installed from npm on first use. A suite that cannot start its CLI fails; it never skips. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -34,7 +35,18 @@ export async function installCli(name: CliName): Promise<string> {
   mkdirSync(building, { recursive: true });
   writeFileSync(join(building, "package.json"), JSON.stringify({ private: true }));
   const args = ["install", "--no-audit", "--no-fund", "--no-save", `${cli.package}@${cli.version}`];
-  await promisify(execFile)("npm", args, { cwd: building, timeout: 600_000, maxBuffer: 16 * 1024 * 1024 });
+  await promisify(execFile)("npm", args, {
+    cwd: building,
+    timeout: 600_000,
+    maxBuffer: 16 * 1024 * 1024,
+    // Install scripts start the CLIs, which would settle down in the home of whoever runs the tests.
+    env: {
+      ...process.env,
+      HOME: building,
+      npm_config_userconfig: join(homedir(), ".npmrc"),
+      npm_config_cache: join(homedir(), ".npm"),
+    },
+  });
   if (!existsSync(join(building, "node_modules", ".bin", cli.bin)))
     throw new Error(`${cli.package}@${cli.version} installed no \`${cli.bin}\``);
   try {
