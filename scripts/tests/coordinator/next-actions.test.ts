@@ -15,6 +15,7 @@ import {
   arbiterOf,
   attemptOf,
   candidate,
+  cpuMs,
   graphOf,
   jobOf,
   planJob,
@@ -377,8 +378,6 @@ describe("any state", () => {
   it("is answered in time for ten thousand jobs", () => {
     const plans = Array.from({ length: 10_000 }, (_, i) => ({ ...internal, id: `j${i}` }));
     const jobs = Object.fromEntries(plans.map((plan) => [plan.id, jobOf([native({})])]));
-    const before = performance.now();
-    expect(next(jobs, {}, plans).omitted).toBe(9_990);
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(cpuMs(() => expect(next(jobs, {}, plans).omitted).toBe(9_990))).toBeLessThan(2_000);
   });
 });
