@@ -33,6 +33,8 @@ const POLL_MS = 250;
 /** Work that can start together is offered together: what is due is read only once the state has been still for a moment. */
 const STILL_MS = 120;
 const STILL_MAX_MS = 1_000;
+/** With no process of the run left, the coordinator is about to record the pause and write the report: wait for that. */
+const PAUSE_MAX_MS = 15_000;
 
 export async function attach(o: AttachInput): Promise<AttachEnd> {
   const follower = followRun(o.runDir);
@@ -58,7 +60,8 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
       if (o.until === "due" && state.status === "running" && isDue(o, state)) {
         const now = o.clock.mono();
         dueSince ??= now;
-        if (now - lastChange >= STILL_MS || now - dueSince >= STILL_MAX_MS) return "due";
+        const still = now - lastChange >= STILL_MS || now - dueSince >= STILL_MAX_MS;
+        if (still && (hasProcess(o.graph, state) || now - dueSince >= PAUSE_MAX_MS)) return "due";
       } else dueSince = null;
       const left = deadline === null ? Number.POSITIVE_INFINITY : deadline - o.clock.mono();
       if (left <= 0) return "timeout";
@@ -79,6 +82,14 @@ function ended(state: State, interrupted: boolean): AttachEnd {
   return state.status === "accepted" || state.status === "ended" || state.status === "cancelled"
     ? "settled"
     : "coordinator-gone";
+}
+
+/** Some attempt runs in a process of the coordinator's own, so that it will not pause soon. */
+function hasProcess(graph: Graph, state: State): boolean {
+  return graph.jobs.some((job) => {
+    const last = state.jobs[job.id]?.attemptRecords.at(-1);
+    return last?.status === "running" && last.pid !== null;
+  });
 }
 
 const isDue = (o: AttachInput, state: State): boolean =>

@@ -3,12 +3,10 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../core/diagnostic.ts";
 import { hasErrors } from "../core/diagnostic.ts";
-import { trackedFiles } from "../host/git.ts";
 import { deriveJobs } from "../plan/derive.ts";
 import { stagesById } from "../plan/job-graph.ts";
 import type { DeriveFacts, RepoState } from "../plan/plan-input.ts";
 import { unsupportedFields } from "../plan/unsupported.ts";
-import { adapterFor } from "../runtimes/registry.ts";
 import { type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
 
 export interface CheckedSpec {
@@ -29,13 +27,15 @@ export async function checkSpec(input: SpecInput): Promise<CheckedSpec> {
   return { summary: { jobs: loaded.jobs.length, stages }, diagnostics };
 }
 
-/** Tracked files are fetched only when an answer depends on them: then the pure derivation is asked once more. */
+/**
+ * Tracked files are fetched only when an answer depends on them: then the pure derivation is asked once more. Adapters
+ * and git are loaded only for specs that need them, since checking a small spec costs little more than starting Node.
+ */
 async function derive(loaded: LoadedSpec): Promise<ReturnType<typeof deriveJobs>> {
   const tracked = new Map<string, readonly string[]>();
-  const entries = loaded.config.declared.map(({ entry }) => entry);
   const asked = new Set<string>();
   const facts: DeriveFacts = {
-    traits: (id) => adapterFor(id, entries),
+    traits: await traitsFor(loaded),
     repoOf: repoAround,
     trackedFiles: (topLevel) => {
       if (!tracked.has(topLevel)) asked.add(topLevel);
@@ -45,8 +45,16 @@ async function derive(loaded: LoadedSpec): Promise<ReturnType<typeof deriveJobs>
   };
   const first = deriveJobs(loaded.jobs, facts);
   if (asked.size === 0) return first;
+  const { trackedFiles } = await import("../host/git.ts");
   for (const topLevel of asked) tracked.set(topLevel, await trackedFiles(topLevel));
   return deriveJobs(loaded.jobs, facts);
+}
+
+async function traitsFor({ jobs, config }: LoadedSpec): Promise<DeriveFacts["traits"]> {
+  if (jobs.every((job) => job.runtime === null)) return () => null;
+  const { adapterFor } = await import("../runtimes/registry.ts");
+  const entries = config.declared.map(({ entry }) => entry);
+  return (id) => adapterFor(id, entries);
 }
 
 /**

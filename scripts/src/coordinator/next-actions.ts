@@ -225,7 +225,9 @@ function awaitsVerdict(state: State, jobId: string, ordinal: number): boolean {
 }
 
 function resume(input: NextInput): NextAction {
-  const dead = input.state.status === "interrupted" || input.coordinatorAlive === false;
+  const dead =
+    input.state.status !== "waiting" &&
+    (input.state.status === "interrupted" || input.coordinatorAlive === false);
   return {
     id: "resume",
     action: "resume",

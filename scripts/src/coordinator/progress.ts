@@ -1,9 +1,16 @@
-/** What changed since the last look, one plain line a job: progress for a person and for a log. */
+/** What changed since the last look, in plain lines: progress for a person and for a log, never more than a reader wants. */
 import type { Graph, State } from "../core/runtime.ts";
 
+/** Up to here every change of every job is a line; above, only what went wrong is, and a count now and then. */
+const EACH_JOB = 20;
+const TROUBLES_SHOWN = 30;
+
 export function createProgress(graph: Graph, print: (line: string) => void): (state: State) => void {
+  const small = graph.jobs.length <= EACH_JOB;
   const seen = new Map<string, string>();
   let seq = -1;
+  let troubles = 0;
+  let counted = 0;
   return (state) => {
     if (state.seq === seq) return;
     seq = state.seq;
@@ -18,7 +25,15 @@ export function createProgress(graph: Graph, print: (line: string) => void): (st
       if (before === text) continue;
       seen.set(job.id, text);
       if (before === undefined && text === "queued") continue;
-      print(`[${ended}/${graph.jobs.length}] ${job.id}: ${text}`);
+      const trouble = now.status === "failed" || now.status === "blocked";
+      if (trouble) troubles += 1;
+      if (small || (trouble && troubles <= TROUBLES_SHOWN))
+        print(`[${ended}/${graph.jobs.length}] ${job.id}: ${text}`);
+    }
+    const tenth = Math.floor((ended * 10) / graph.jobs.length);
+    if (!small && tenth > counted) {
+      counted = tenth;
+      print(`[${ended}/${graph.jobs.length}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
     }
   };
 }
@@ -29,7 +44,7 @@ function describe(job: State["jobs"][string]): string {
   const attempt = last !== undefined && last.attempt > 1 ? ` (attempt ${last.attempt})` : "";
   if (job.status === "running") return `running${runtime}${attempt}`;
   if (job.status === "success")
-    return job.outcome === "pending" ? "success, not judged yet" : `success, ${job.outcome}`;
+    return `success, ${job.outcome === "pending" || job.outcome === "blocked" ? "not judged yet" : job.outcome}`;
   if (job.status === "queued" && job.detail !== null) return `queued: ${job.detail}`;
   return `${job.status}${job.reason === null ? "" : `: ${job.reason}`}`;
 }
