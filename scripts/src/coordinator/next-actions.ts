@@ -23,7 +23,7 @@ export interface NextActions {
   readonly omitted: number;
 }
 
-export const MAX_ACTIONS = 10;
+const MAX_ACTIONS = 10;
 
 /**
  * The same state always gives the same ids, so that asking again changes nothing. Actions of the harness and the user

@@ -6,10 +6,10 @@ import { type LineLogLimits, openLineLog } from "./line-log.ts";
 export type { OrchestrateEvent };
 
 /** What the caller knows of an event; the log adds sequence, time, run and the defaults of absent fields. */
-export type EventInput = Pick<OrchestrateEvent, "kind" | "payload" | "spanId" | "trust" | "provenance"> &
+type EventInput = Pick<OrchestrateEvent, "kind" | "payload" | "spanId" | "trust" | "provenance"> &
   Partial<Omit<OrchestrateEvent, "seq" | "ts" | "runId">>;
 
-export interface EventsLogStatus {
+interface EventsLogStatus {
   readonly written: number;
   readonly dropped: number;
   /** Events of kind `unknown`: lines that no adapter could read. */
@@ -27,7 +27,7 @@ export interface EventsLog {
 }
 
 /** The trace's bounds hold for its sibling as well; one file per supervisor, so nothing rotates. */
-export const EVENTS_LIMITS: LineLogLimits = {
+const EVENTS_LIMITS: LineLogLimits = {
   maxRecords: POLICY.TRACE_MAX_RECORDS.value,
   maxBytes: POLICY.TRACE_MAX_BYTES.value,
   rotateAtBytes: null,

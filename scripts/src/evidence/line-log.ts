@@ -9,7 +9,7 @@ export interface LineLogLimits {
   readonly rotateAtBytes: number | null;
 }
 
-export interface LineLogStatus {
+interface LineLogStatus {
   readonly records: number;
   readonly bytes: number;
   /** Lines that this writer was given and did not store. */
@@ -19,7 +19,7 @@ export interface LineLogStatus {
   readonly errno: string | null;
 }
 
-export interface LineLog {
+interface LineLog {
   /** False when the line was dropped. Never throws: a log is no reason to stop a run. */
   append(line: string): boolean;
   flush(): void;
@@ -27,7 +27,7 @@ export interface LineLog {
   status(): LineLogStatus;
 }
 
-export interface OpenedLineLog {
+interface OpenedLineLog {
   readonly log: LineLog;
   /** The last whole line that an earlier writer left, or null. */
   readonly lastLine: string | null;

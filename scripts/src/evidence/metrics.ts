@@ -6,11 +6,11 @@ import { replaceFile } from "../host/files.ts";
 export type { MetricsRecord };
 
 /** What only the dispatcher measured, in ms; absent means unknown. */
-export interface AttemptTimings {
+interface AttemptTimings {
   readonly startUpMs: number | null;
   readonly verifyMs: number | null;
 }
-export type TimingsOf = (jobId: string, attempt: number) => AttemptTimings | null;
+type TimingsOf = (jobId: string, attempt: number) => AttemptTimings | null;
 
 /** Every attempt of the run, in plan order. */
 export function metricsOf(input: {

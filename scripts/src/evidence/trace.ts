@@ -27,7 +27,7 @@ export interface TracePayloads {
 }
 export type TraceKind = keyof TracePayloads;
 
-export interface TraceRecordInput<K extends TraceKind> {
+interface TraceRecordInput<K extends TraceKind> {
   readonly kind: K;
   readonly payload: TracePayloads[K];
   readonly jobId?: string | null;
@@ -38,7 +38,7 @@ export interface TraceRecordInput<K extends TraceKind> {
   readonly relation?: TraceRelation;
 }
 
-export interface TraceStatus {
+interface TraceStatus {
   readonly status: "complete" | "partial" | "absent";
   readonly records: number;
   /** Records that are missing; null when that cannot be known. */
@@ -55,7 +55,7 @@ export interface Trace {
   close(): void;
 }
 
-export const TRACE_LIMITS: LineLogLimits = {
+const TRACE_LIMITS: LineLogLimits = {
   maxRecords: POLICY.TRACE_MAX_RECORDS.value,
   maxBytes: POLICY.TRACE_MAX_BYTES.value,
   rotateAtBytes: POLICY.TRACE_ROTATE_AT_BYTES.value,

@@ -25,7 +25,7 @@ export interface RoundOutcome {
   readonly rejectedDependents: readonly { readonly jobId: string; readonly dependency: string }[];
 }
 
-export interface RoundInput {
+interface RoundInput {
   readonly graph: Graph;
   readonly state: State;
   readonly arbiter: Arbiter;
@@ -224,7 +224,7 @@ function usedHandles(state: State, arbiterId: string): Set<string> {
 }
 
 /** Families of the models that did the arbiter's work; null among them: one is unknown. Programs have none. */
-export function producerFamilies(arbiter: Arbiter, state: State, graph: Graph): Set<string | null> {
+function producerFamilies(arbiter: Arbiter, state: State, graph: Graph): Set<string | null> {
   const plans = new Map(graph.jobs.map((job) => [job.id, job]));
   const families = new Set<string | null>();
   for (const { jobId, attempt: ordinal } of arbiter.attempts) {

@@ -16,7 +16,7 @@ export interface Producer {
   readonly riskTier: string;
 }
 
-export interface ArbiterCall {
+interface ArbiterCall {
   readonly via: "cli" | "native" | "mock";
   /** Null: the harness dispatches it. */
   readonly runtime: string | null;
@@ -27,7 +27,7 @@ export interface ArbiterCall {
   readonly rule: "a" | "b" | "c" | "mock";
 }
 
-export interface ArbiterChoice {
+interface ArbiterChoice {
   readonly calls: readonly ArbiterCall[];
   /** Work that nobody at hand may judge: it stays `blocked: needs-arbiter`, action `resume`. */
   readonly uncovered: readonly {

@@ -8,7 +8,7 @@ export interface ElasticPiece {
   readonly path: string | null;
 }
 
-export interface FittedPiece {
+interface FittedPiece {
   readonly value: string | readonly unknown[];
   /** A sentence when something was cut, else null. */
   readonly omission: string | null;

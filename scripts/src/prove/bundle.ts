@@ -23,7 +23,7 @@ export interface AttemptEvidence {
   readonly diffPath?: string | null;
 }
 
-export interface BundleInput {
+interface BundleInput {
   readonly graph: Graph;
   readonly state: State;
   readonly attempts: readonly AttemptRef[];
@@ -34,7 +34,7 @@ export interface BundleInput {
   readonly maxBytes?: number;
 }
 
-export interface BundledAttempt extends AttemptRef {
+interface BundledAttempt extends AttemptRef {
   readonly treeSha256: string | null;
 }
 

@@ -42,7 +42,7 @@ export interface EscalationFacts {
   readonly signals: MicroSignals | null;
 }
 
-export interface EscalationClause {
+interface EscalationClause {
   readonly id: string;
   /** A statement that `test` finds true or false. */
   readonly title: string;

@@ -3,7 +3,7 @@ import type { Graph, Inventory, State } from "../core/runtime.ts";
 import { factsOfRun, type RunFacts } from "./report-facts.ts";
 import { type Inline, idList, plural, type Tone, text } from "./report-model.ts";
 
-export interface NineQuestion {
+interface NineQuestion {
   readonly id: string;
   readonly question: string;
   /** An open answer here sends the work to an independent arbiter. */

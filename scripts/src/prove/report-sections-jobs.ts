@@ -75,7 +75,7 @@ function jobRow(facts: JobFacts): readonly Inline[] {
   ];
 }
 
-export function doneBy({ plan, attempt }: JobFacts): Inline {
+function doneBy({ plan, attempt }: JobFacts): Inline {
   if (attempt === null) {
     const first = plan.route.chain[0];
     return first === undefined ? [text("no route")] : [text("planned: "), code(first.runtime)];

@@ -11,8 +11,8 @@ export type VerdictWord = Verdict["overall"];
 export type Arbiter = State["arbiters"][number];
 type JobVerdict = Verdict["jobs"][number];
 
-export type VerdictFaultCode = "stale-verdict" | "wrong-attempts" | "malformed-verdict" | "mock-arbiter";
-export interface VerdictFault {
+type VerdictFaultCode = "stale-verdict" | "wrong-attempts" | "malformed-verdict" | "mock-arbiter";
+interface VerdictFault {
   readonly code: VerdictFaultCode;
   readonly detail: string;
 }
@@ -170,7 +170,7 @@ export function effectiveVerdicts(input: {
   return shareDependencies({ ...input, own: ownVerdicts(input.verdict) });
 }
 
-export interface OwnVerdict {
+interface OwnVerdict {
   readonly jobId: string;
   readonly attempt: number;
   readonly own: VerdictWord;
@@ -178,7 +178,7 @@ export interface OwnVerdict {
 }
 
 /** What the arbiter's words come to, each attempt by itself. */
-export function ownVerdicts(verdict: Verdict): OwnVerdict[] {
+function ownVerdicts(verdict: Verdict): OwnVerdict[] {
   const read = verdict.jobs.map((job) => ({ job, ...readOwn(job) }));
   const coherent =
     verdict.overall === worst(verdict.jobs.map((job) => job.verdict)) ||
@@ -221,7 +221,7 @@ const worst = (words: readonly VerdictWord[]): VerdictWord =>
   words.reduce<VerdictWord>((a, b) => (SEVERITY[b] > SEVERITY[a] ? b : a), "pass");
 
 /** `own` holds the verdicts of all arbiters of the round: sharing is judged once all have answered. */
-export function shareDependencies(input: {
+function shareDependencies(input: {
   readonly own: readonly OwnVerdict[];
   readonly graph: Graph;
   readonly state: State;
