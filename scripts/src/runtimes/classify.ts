@@ -89,6 +89,11 @@ export const SIGNAL_RULES: readonly SignalRule[] = [
     text: /\b(?:unknown|unrecognized|unexpected|invalid) (?:option|flag|argument|subcommand)s?\b|\berror: the following required arguments\b|\b(?:option|argument) ['"`]?--?[\w-]+[^\n]{0,40}\b(?:argument missing|requires an argument|needs a value)\b|\binvalid value\b[^\n]{0,60}\bfor ['"`]?--?[\w-]+/i,
   },
   {
+    // A session that is not there will not be there the next time either.
+    class: "UNKNOWN",
+    text: /\b(?:no (?:session|conversation) found\b|session not found\b|no rollout found\b|error resuming session\b|session id \S{1,80} is already in use\b)/i,
+  },
+  {
     class: "SANDBOX",
     text: /\bsandbox\b[^.\n]{0,60}\b(?:denied|failed|unavailable|not (?:available|supported|found)|refused|violation)\b|\bbwrap: |\blandlock\b|\bseccomp\b|\bread-only file system\b/i,
   },

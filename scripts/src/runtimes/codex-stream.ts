@@ -181,6 +181,7 @@ export const settleCodex = (state: ObservedState, exit: ExitFacts): Settlement =
       // It rewrites the provider's 500 to this sentence.
       { class: "NETWORK", text: /\bexperiencing high demand\b/ },
       { class: "AUTH", text: /^Missing environment variable: / },
-      { class: "UNKNOWN", text: /\bno rollout found for thread\b/ },
     ],
+    // Its usage error; the first line of it says which argument, and may be cut from the tail.
+    exitCodes: { 2: "BAD_FLAG" },
   });

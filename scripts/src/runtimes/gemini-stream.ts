@@ -126,6 +126,11 @@ const usageOf = (stats: JsonObject): AttemptUsage => ({
 export const settleGemini = (state: ObservedState, exit: ExitFacts): Settlement =>
   settleAgent(state, exit, {
     rules: [
+      // Help that nobody asked for is how it answers an argument it does not know.
+      {
+        class: "BAD_FLAG",
+        text: /\[(?:boolean|string|number|array)\](?:\s+\[default: [^\]\n]{0,40}\])?\s*$/,
+      },
       { class: "NETWORK", text: /\[API Error: (?:terminated|Incomplete JSON segment)/ },
       { class: "UNKNOWN", text: /\bloop detected\b/i },
     ],

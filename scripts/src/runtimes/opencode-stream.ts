@@ -145,6 +145,11 @@ function onError(state: ObservedState, error: JsonObject): Observation {
 export const settleOpencode = (state: ObservedState, exit: ExitFacts): Settlement =>
   settleAgent(state, exit, {
     rules: [
+      // Help that nobody asked for is how it answers an argument it does not know.
+      {
+        class: "BAD_FLAG",
+        text: /\[(?:boolean|string|number|array)\](?:\s+\[default: [^\]\n]{0,40}\])?\s*$/,
+      },
       { class: "NETWORK", text: /^JSON parsing failed/ },
       { class: "MODEL_UNAVAILABLE", text: /\bProviderModelNotFoundError\b/ },
       { class: "BAD_OUTPUT", code: /^length$/ },

@@ -99,7 +99,7 @@ function settledCleanly(state: ObservedState, exit: ExitFacts): Settlement {
 
 function unsettledExit(state: ObservedState, exit: ExitFacts): Settlement {
   const denied = state.denied.at(-1);
-  if (denied !== undefined && (state.resultText ?? "").trim() === "")
+  if (denied !== undefined && isWaiting(state))
     return failed(state, exit, boundaryClass(denied.boundary), denialText(denied));
   return failed(
     state,
