@@ -5,6 +5,7 @@ import { pathProblem, plainPath } from "./check-paths.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { buildJobGraph, type JobGraph, reachabilityAmong } from "./job-graph.ts";
 import type { Say } from "./rule.ts";
+import { suggestion } from "./scalar-check.ts";
 import { quoted } from "./shown.ts";
 import type { LooseJob, LooseSpec } from "./spec-shape.ts";
 
@@ -54,9 +55,8 @@ function checkDependencies(entry: LooseJob, byId: Jobs, ids: readonly string[], 
     if (id === job.id)
       say("self-dependency", place, `${entry.label} depends on itself`, { fix: "remove it" });
     else {
-      const meant = didYouMean(id, ids);
       say("unknown-dependency", place, `${entry.label} depends on ${quoted(id)}, but there is no such job`, {
-        fix: meant === null ? "add the job, or remove the dependency" : `did you mean \`${meant}\`?`,
+        fix: () => suggestion(didYouMean(id, ids), "add the job, or remove the dependency"),
       });
     }
   }
@@ -106,13 +106,12 @@ function checkInputs(entry: LooseJob, byId: Jobs, say: Say): void {
     if (outputs === undefined && !byId.has(from)) continue;
     const paths = (outputs ?? []).map((output) => output.path);
     if (paths.some((declared) => plainPath(declared) === plainPath(file))) continue;
-    const meant = didYouMean(file, paths);
     say(
       "input-not-an-output",
       [...place, "from_path"],
       `job \`${from}\` declares no output ${quoted(file)}`,
       {
-        fix: meant === null ? `add it to the \`outputs\` of \`${from}\`` : `did you mean \`${meant}\`?`,
+        fix: () => suggestion(didYouMean(file, paths), `add it to the \`outputs\` of \`${from}\``),
       },
     );
   }

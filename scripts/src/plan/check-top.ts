@@ -6,6 +6,7 @@ import { didYouMean } from "./did-you-mean.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import type { Path } from "./fault.ts";
 import type { Say } from "./rule.ts";
+import { suggestion } from "./scalar-check.ts";
 import { fieldLabel, quoted } from "./shown.ts";
 import type { LooseSpec } from "./spec-shape.ts";
 
@@ -56,13 +57,12 @@ function checkArbiter(spec: LooseSpec, say: Say): void {
   const ids = new Set(spec.jobs.map((job) => job.job.id).filter((id) => id !== undefined));
   for (const id of Object.keys(arbiter.mock)) {
     if (ids.has(id)) continue;
-    const meant = didYouMean(id, ids);
     say(
       "unknown-job",
       ["arbiter", "mock", id],
       `\`arbiter.mock\` names ${quoted(id)}, but there is no such job`,
       {
-        fix: meant === null ? "remove it" : `did you mean \`${meant}\`?`,
+        fix: () => suggestion(didYouMean(id, ids), "remove it"),
       },
     );
   }

@@ -2,6 +2,7 @@
 import leven from "leven";
 
 const LONGEST = 64;
+const MOST_COMPARED = 300;
 
 /** Names that other tools use for the same thing. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
@@ -35,7 +36,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 export function didYouMean(word: string, known: Iterable<string>): string | null {
   if (word.length > LONGEST) return null;
-  const list = [...known];
+  const list = candidates(word, [...known]);
   const plain = simplify(word);
   const same = list.find((candidate) => simplify(candidate) === plain);
   if (same !== undefined) return same;
@@ -53,6 +54,13 @@ export function didYouMean(word: string, known: Iterable<string>): string | null
     }
   }
   return best;
+}
+
+/** Of ten thousand ids the ones with the same beginning have to do: each comparison counts there. */
+function candidates(word: string, known: readonly string[]): readonly string[] {
+  if (known.length <= MOST_COMPARED) return known;
+  const first = word.charAt(0);
+  return known.filter((candidate) => candidate.startsWith(first)).slice(0, MOST_COMPARED);
 }
 
 /** Of two letters any two words are close; of four, two swapped letters are a typing error. */

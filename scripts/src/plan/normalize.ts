@@ -69,7 +69,7 @@ function createHost(facts: NormalizeFacts): Host {
       return real;
     },
     say: (code, path, message, fix) =>
-      report.add({ code, path, message, fix, place: facts.locate?.(path) ?? { line: 1, column: 1 } }),
+      report.add({ code, path, message, fix, place: () => facts.locate?.(path) ?? { line: 1, column: 1 } }),
   };
 }
 

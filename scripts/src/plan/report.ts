@@ -10,9 +10,11 @@ export interface Finding {
   readonly code: SpecCode;
   readonly path: Path;
   readonly message: string;
-  readonly place: Place;
-  readonly fix?: string | undefined;
-  readonly related?: readonly { readonly message: string; readonly place: Place }[];
+  /** Asked only when the finding is kept: finding a place in a large file costs more than finding the fault. */
+  readonly place: () => Place;
+  /** Likewise lazy where it takes a search. */
+  readonly fix?: string | (() => string | undefined) | undefined;
+  readonly related?: readonly { readonly message: string; readonly place: () => Place }[];
 }
 
 export interface Report {
@@ -30,14 +32,15 @@ export function createReport(fileName: string): Report {
   let errors = 0;
 
   const add = (finding: Finding): void => {
+    if (diagnostics.length >= MAX_DIAGNOSTICS) {
+      if (SPEC_CODES[finding.code].severity === "error") errors += 1;
+      dropped += 1;
+      return;
+    }
     const diagnostic = toDiagnostic(fileName, finding);
     const key = `${diagnostic.code}\n${diagnostic.line}:${diagnostic.column}\n${diagnostic.message}`;
     if (seen.has(key)) return;
     if (diagnostic.severity === "error") errors += 1;
-    if (diagnostics.length >= MAX_DIAGNOSTICS) {
-      dropped += 1;
-      return;
-    }
     seen.add(key);
     diagnostics.push(diagnostic);
   };
@@ -49,11 +52,9 @@ export function createReport(fileName: string): Report {
         code: fault.code,
         path: fault.path ?? [],
         message: fault.message,
-        place: placeOf(fault.offset),
+        place: () => placeOf(fault.offset),
         fix: fault.fix,
-        ...(fault.related === undefined
-          ? {}
-          : { related: [{ message: fault.related.message, place: placeOf(fault.related.offset) }] }),
+        ...(fault.related === undefined ? {} : { related: [relatedPlace(fault.related, placeOf)] }),
       }),
     hasErrors: () => errors > 0,
     list: () => {
@@ -66,20 +67,30 @@ export function createReport(fileName: string): Report {
   };
 }
 
+const relatedPlace = (related: NonNullable<Fault["related"]>, placeOf: (offset: number) => Place) => ({
+  message: related.message,
+  place: () => placeOf(related.offset),
+});
+
 function toDiagnostic(fileName: string, finding: Finding): Diagnostic {
+  const { line, column } = finding.place();
+  const fix = typeof finding.fix === "function" ? finding.fix() : finding.fix;
   return {
     severity: SPEC_CODES[finding.code].severity,
     code: finding.code,
     message: hideSecrets(finding.message),
     ...(finding.path.length === 0 ? {} : { path: hideSecrets(formatPath(finding.path)) }),
     file: fileName,
-    line: finding.place.line,
-    column: finding.place.column,
-    ...(finding.fix === undefined ? {} : { fix: hideSecrets(finding.fix) }),
+    line,
+    column,
+    ...(fix === undefined ? {} : { fix: hideSecrets(fix) }),
     ...(finding.related === undefined
       ? {}
       : {
-          related: finding.related.map(({ message, place }) => ({ message: hideSecrets(message), ...place })),
+          related: finding.related.map(({ message, place }) => ({
+            message: hideSecrets(message),
+            ...place(),
+          })),
         }),
   };
 }

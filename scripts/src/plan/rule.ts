@@ -4,7 +4,7 @@ import type { ReadDocument } from "./read-yaml.ts";
 import type { SpecCode } from "./spec-codes.ts";
 
 export interface SayOptions {
-  readonly fix?: string | undefined;
+  readonly fix?: string | (() => string | undefined) | undefined;
   readonly related?: readonly { readonly path: Path; readonly message: string }[];
 }
 
@@ -16,14 +16,14 @@ export function sayIn(document: ReadDocument): Say {
       code,
       path,
       message,
-      place: document.locate(path),
+      place: () => document.locate(path),
       fix: options.fix,
       ...(options.related === undefined
         ? {}
         : {
             related: options.related.map((other) => ({
               message: other.message,
-              place: document.locate(other.path),
+              place: () => document.locate(other.path),
             })),
           }),
     });

@@ -104,13 +104,17 @@ function typeFix(expected: string, value: unknown, source: string | null): strin
   return undefined;
 }
 
+/** "did you mean ...?", or else. */
+export const suggestion = <T extends string | undefined>(meant: string | null, otherwise: T): string | T =>
+  meant === null ? otherwise : `did you mean \`${meant}\`?`;
+
 function notAllowed(allowed: readonly unknown[], value: unknown, path: Path, context: CheckContext): false {
-  const meant = typeof value === "string" ? didYouMean(value, allowed.map(String)) : null;
+  const meant = () => (typeof value === "string" ? didYouMean(value, allowed.map(String)) : null);
   const only = allowed.length === 1 ? `write \`${String(allowed[0])}\`` : undefined;
   return bad(context, path, {
     code: "not-allowed-value",
     message: `${fieldLabel(path, context.whole)} must be ${oneOf(allowed)}, but is ${described(value, null)}`,
-    fix: meant === null ? only : `did you mean \`${meant}\`?`,
+    fix: () => suggestion(meant(), only),
   });
 }
 
@@ -181,7 +185,7 @@ function warnOfWord(value: string, path: Path, context: CheckContext): void {
   context.document.report.add({
     code: "ambiguous-word",
     path: [...path],
-    place: context.document.locate(path),
+    place: () => context.document.locate(path),
     message: `${fieldLabel(path, context.whole)} is the text ${quoted(value)}, which older YAML reads as true or false`,
     fix: `quote it: \`"${value}"\``,
   });
@@ -190,10 +194,10 @@ function warnOfWord(value: string, path: Path, context: CheckContext): void {
 interface BadValue {
   readonly code: SpecCode;
   readonly message: string;
-  readonly fix?: string | undefined;
+  readonly fix?: string | (() => string | undefined) | undefined;
   readonly related?: readonly {
     readonly message: string;
-    readonly place: { line: number; column: number };
+    readonly place: () => { line: number; column: number };
   }[];
 }
 
@@ -201,6 +205,6 @@ interface BadValue {
 export function bad(context: CheckContext, path: Path, finding: BadValue): false {
   const place = [...path];
   context.onBad(place);
-  context.document.report.add({ ...finding, path: place, place: context.document.locate(place) });
+  context.document.report.add({ ...finding, path: place, place: () => context.document.locate(place) });
   return false;
 }

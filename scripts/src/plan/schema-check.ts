@@ -14,6 +14,7 @@ import {
   type Keywords,
   matchesType,
   type NodeCheck,
+  suggestion,
   TYPE_WORDS,
   type TypeName,
   wrongType,
@@ -170,10 +171,12 @@ function isUnique(list: readonly unknown[], path: Path, context: CheckContext): 
       context.document.report.add({
         code: "duplicate-entry",
         path: place,
-        place: context.document.locate(place),
+        place: () => context.document.locate(place),
         message: `${quoted(String(value))} is in the list already`,
         fix: "remove one of them",
-        related: [{ message: "the first one is here", place: context.document.locate([...path, first]) }],
+        related: [
+          { message: "the first one is here", place: () => context.document.locate([...path, first]) },
+        ],
       });
   }
   return false;
@@ -238,13 +241,12 @@ function unknownKey(
   context: CheckContext,
 ): false {
   const key = String(path.at(-1));
-  const meant = didYouMean(key, known);
   context.document.report.add({
     code: "unknown-key",
     path: [...path],
-    place: context.document.locate(path, "key"),
+    place: () => context.document.locate(path, "key"),
     message: `${quoted(key)} is not a field of ${mapLabel(path.slice(0, -1), map, context.whole)}`,
-    fix: meant === null ? "remove it; `schema` prints every field" : `did you mean \`${meant}\`?`,
+    fix: () => suggestion(didYouMean(key, known), "remove it; `schema` prints every field"),
   });
   return false;
 }
