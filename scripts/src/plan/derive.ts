@@ -68,7 +68,10 @@ export function deriveJobs(
     });
     const program = isProgram(job, facts);
     return {
-      ...tier,
+      riskTier: tier.riskTier,
+      tierDerivation: tier.tierDerivation,
+      capabilityFloor: tier.capabilityFloor,
+      capabilityDerivation: tier.capabilityDerivation,
       job,
       at,
       writer: writers[at] as boolean,
@@ -180,19 +183,22 @@ function toolsOf(o: {
   tier: DerivedTier;
   writer: boolean;
 }): DerivedJob["tools"] {
-  const { job } = o;
-  if (job.allowedTools !== null)
-    return { allowed: job.allowedTools, disallowed: job.disallowedTools, origin: "spec" };
-  const base = { disallowed: job.disallowedTools, origin: "tier" } as const;
-  if (o.program) return { ...base, allowed: [] };
+  const { allowedTools, disallowedTools: disallowed, verification } = o.job;
+  if (allowedTools !== null) return { allowed: allowedTools, disallowed, origin: "spec" };
   const mayWrite = o.writer && riskAtLeast(o.tier.riskTier, "R1");
+  const base = o.program ? NO_TOOLS : mayWrite ? WRITING : READING;
+  const checks = mayWrite && !o.program && verification.length > 0 ? verification.map(shellTool) : NO_TOOLS;
   return {
-    ...base,
-    allowed: mayWrite
-      ? ["read", "search", "edit", "write", ...new Set(job.verification.map(shellTool))]
-      : ["read", "search"],
+    allowed: checks.length === 0 ? base : [...base, ...new Set(checks)],
+    disallowed,
+    origin: "tier",
   };
 }
+
+const NOTHING: Diagnostic[] = [];
+const NO_TOOLS: readonly string[] = [];
+const READING: readonly string[] = ["read", "search"];
+const WRITING: readonly string[] = ["read", "search", "edit", "write"];
 
 const shellTool = (command: NormalCommand): string =>
   `shell(${[command.command, ...command.args].join(" ")})`;
@@ -200,12 +206,13 @@ const shellTool = (command: NormalCommand): string =>
 /** What a job must declare because of its tier or of the kind of runtime that it names. */
 function demands(one: DerivedJob, facts: DeriveFacts): Diagnostic[] {
   const { job, riskTier } = one;
+  if (!riskAtLeast(riskTier, "R2")) return kindDemands(one, facts);
   const found: Diagnostic[] = [];
   const fault = (field: string, code: string, message: string, fix: string): void => {
     found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));
   };
   const tier = `job \`${job.id}\` is ${riskTier} (${one.tierDerivation.join(", ")})`;
-  if (riskAtLeast(riskTier, "R2") && one.writer && job.verification.length + job.checks.length === 0)
+  if (one.writer && job.verification.length + job.checks.length === 0)
     fault(
       "verification",
       "r2-without-checks",
@@ -231,6 +238,7 @@ function demands(one: DerivedJob, facts: DeriveFacts): Diagnostic[] {
 }
 
 function kindDemands({ job, program }: DerivedJob, facts: DeriveFacts): Diagnostic[] {
+  if (!program && job.invocation === null) return NOTHING;
   const found: Diagnostic[] = [];
   const fault = (field: string, code: string, message: string, fix: string): void => {
     found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));

@@ -134,14 +134,15 @@ function resolveDependencies(
 ): { above: number[][]; faults: GraphFault[] } {
   const faults: GraphFault[] = [];
   const above = jobs.map((job) => {
-    const known = new Set<number>();
+    const known: number[] = [];
     job.dependsOn.forEach((dependency, at) => {
       const found = index.get(dependency);
       if (found === undefined) faults.push({ kind: "unknown", id: job.id, dependency, at });
       else if (dependency === job.id) faults.push({ kind: "self", id: job.id, at });
-      else known.add(found);
+      else known.push(found);
     });
-    return [...known].sort((a, b) => a - b);
+    known.sort((a, b) => a - b);
+    return known.filter((one, at) => at === 0 || one !== known[at - 1]);
   });
   return { above, faults };
 }
@@ -158,7 +159,10 @@ function reverse(above: Lists): number[][] {
 function stagesOf(above: Lists, below: Lists): number[] {
   const open = above.map((list) => list.length);
   const deepest = above.map(() => 0);
-  const free = open.flatMap((count, at) => (count === 0 ? [at] : []));
+  const free: number[] = [];
+  open.forEach((count, at) => {
+    if (count === 0) free.push(at);
+  });
   for (let next = 0; next < free.length; next += 1) {
     const at = free[next] as number;
     for (const after of below[at] as readonly number[]) {
@@ -181,7 +185,10 @@ function cycles(
   stage: readonly number[],
 ): GraphFault[] {
   const faults: GraphFault[] = [];
-  const left = new Set(stage.flatMap((value, at) => (value < 0 ? [at] : [])));
+  const left = new Set<number>();
+  stage.forEach((value, at) => {
+    if (value < 0) left.add(at);
+  });
   for (;;) {
     dropAcyclic(left, above, below);
     const start = Math.min(...left);

@@ -6,19 +6,19 @@ import { worktreeProblem } from "./isolation.ts";
 import type { RoutedJob } from "./route-all.ts";
 
 export function toPlanJob(one: RoutedJob, { graph }: Derivation): PlanJob {
-  const { job, answer, isolation } = one;
-  const { repo } = one;
+  const { derived, answer, isolation } = one;
+  const { job, repo, at } = derived;
   const problem = isolation.isolation === "worktree" ? worktreeProblem(job.cwd, repo) : null;
   const { model, effort } = answer.route.chain[0] ?? { model: null, effort: null };
   return {
     id: job.id,
-    index: one.at,
-    stage: graph.stage[one.at] as number,
+    index: at,
+    stage: graph.stage[at] as number,
     task: job.task,
     effect: job.effect,
     destructive: job.destructive,
-    writer: one.writer,
-    dependsOn: (graph.dependencies[one.at] as readonly number[]).map((at) => graph.ids[at] as string),
+    writer: derived.writer,
+    dependsOn: (graph.dependencies[at] as readonly number[]).map((at) => graph.ids[at] as string),
     cwd: job.cwd,
     repo: repo?.topLevel ?? null,
     prompt: job.prompt,
@@ -36,43 +36,40 @@ export function toPlanJob(one: RoutedJob, { graph }: Derivation): PlanJob {
     isolation: isolation.isolation,
     isolationOrigin: isolation.origin,
     untrusted: job.untrusted,
-    ownedPaths: [...job.ownedPaths],
-    tools: {
-      allowed: [...one.tools.allowed],
-      disallowed: [...one.tools.disallowed],
-      origin: one.tools.origin,
-    },
+    ownedPaths: job.ownedPaths as PlanJob["ownedPaths"],
+    tools: derived.tools as PlanJob["tools"],
     inputs: job.inputs as PlanJob["inputs"],
     outputs: job.outputs as PlanJob["outputs"],
-    checks: [...job.checks],
+    checks: job.checks as PlanJob["checks"],
     verification: job.verification as PlanJob["verification"],
     invocation: job.invocation as PlanJob["invocation"],
     session: job.session,
-    retry: { ...job.retry, classes: [...job.retry.classes] },
+    retry: job.retry as PlanJob["retry"],
     maxPromotions: job.session === null ? job.maxPromotions : 0,
     maxOutputBytes: job.maxOutputBytes,
-    capabilityFloor: one.capabilityFloor,
-    capabilityDerivation: one.capabilityDerivation,
+    capabilityFloor: derived.capabilityFloor,
+    capabilityDerivation: derived.capabilityDerivation,
     riskTier: one.riskTier,
-    tierDerivation: one.tierDerivation,
+    tierDerivation: one.tierDerivation as PlanJob["tierDerivation"],
     modelPinned: job.model,
     effortPinned: job.effort,
     route: problem === null ? answer.route : { ...answer.route, blocked: problem },
     origins: originsOf(one, model, effort),
     mock: job.mock as PlanJob["mock"],
-    requested: { runtime: job.runtime, fallbackRuntime: [...job.fallbackRuntime] },
+    requested: { runtime: job.runtime, fallbackRuntime: job.fallbackRuntime as string[] },
   };
 }
 
 /** Field name as in the spec → who gave the effective value. */
 function originsOf(one: RoutedJob, model: string | null, effort: string | null): Record<string, string> {
-  const { job, isolation } = one;
+  const { isolation, derived } = one;
+  const { job } = derived;
   const runtimeGiven = isExplicitRuntime(job.runtime);
   return {
     ...job.origins,
     effect: job.effectSource === "declared" ? (job.origins["effect"] ?? "spec") : "policy",
     isolation: isolation.origin.startsWith("policy:") ? "policy" : isolation.origin,
-    allowed_tools: one.tools.origin === "spec" ? "spec" : "policy",
+    allowed_tools: derived.tools.origin === "spec" ? "spec" : "policy",
     risk_tier: "policy",
     capability_floor: "policy",
     runtime: runtimeGiven ? "spec" : "inventory",

@@ -9,11 +9,16 @@ import { isJudgment } from "./tier.ts";
 
 export function routeDiagnostics(one: RoutedJob, input: PlanInput): Diagnostic[] {
   return one.answer.notes.map((note) =>
-    jobDiagnostic(one.job, note.code === "pinned-missing" ? "runtime" : "fallback_runtime", input.facts, {
-      severity: "warning",
-      code: note.code,
-      message: `job \`${one.job.id}\`: ${note.message}`,
-    }),
+    jobDiagnostic(
+      one.derived.job,
+      note.code === "pinned-missing" ? "runtime" : "fallback_runtime",
+      input.facts,
+      {
+        severity: "warning",
+        code: note.code,
+        message: `job \`${one.derived.job.id}\`: ${note.message}`,
+      },
+    ),
   );
 }
 

@@ -13,9 +13,11 @@ import { type RouteAnswer, routeJob } from "./route.ts";
 import type { Route } from "./route-words.ts";
 import { isJudgment } from "./tier.ts";
 
-export interface RoutedJob extends Omit<DerivedJob, "riskTier" | "tierDerivation"> {
+export interface RoutedJob {
+  readonly derived: DerivedJob;
+  /** With what the route asked for added. */
   readonly riskTier: RiskTier;
-  readonly tierDerivation: string[];
+  readonly tierDerivation: readonly string[];
   readonly isolation: EffectiveIsolation;
   readonly answer: RouteAnswer;
 }
@@ -29,8 +31,9 @@ export function routeAll(derivation: Derivation, world: RouteWorld): RoutedJob[]
   for (;;) {
     const known = raises.size;
     const routed = routePass(derivation, world, raises);
-    for (const one of routed)
-      if (one.answer.raise !== null && !raises.has(one.at)) raises.set(one.at, one.answer.raise);
+    routed.forEach(({ answer }, at) => {
+      if (answer.raise !== null && !raises.has(at)) raises.set(at, answer.raise);
+    });
     if (raises.size === known) return routed;
   }
 }
@@ -42,8 +45,11 @@ export function routeAgain(
   input: Pick<PlanInput, "inventory" | "policy" | "facts" | "flags">,
 ): Route {
   const byId = new Map(graph.jobs.map((one) => [one.id, one]));
-  const upstream = new Upstream();
-  for (const id of transitive(job, byId)) upstream.add(byId.get(id)?.route ?? null);
+  const upstreams = new Upstreams();
+  const upstream = [...transitive(job, byId)].reduce((below, id) => {
+    const route = byId.get(id)?.route;
+    return route === undefined ? below : upstreams.with(below, route);
+  }, NOBODY);
   const world = routeWorld(input);
   const wanted = job.requested ?? {
     runtime: job.route.runtimeFrom ?? (job.route.pinned ? (job.route.rejected[0]?.runtime ?? null) : null),
@@ -65,7 +71,7 @@ export function routeAgain(
       skill: job.skill !== null,
       session: sessionOf(job.session, (id) => byId.get(id)?.route ?? null),
       loadBearing: true,
-      upstream: upstream.value(),
+      upstream: isJudgment(job.task) ? upstream : NOBODY,
       arbiter: false,
     },
     world,
@@ -106,45 +112,45 @@ function routePass(
   world: RouteWorld,
   raises: ReadonlyMap<number, Raise>,
 ): RoutedJob[] {
-  const tiers = jobs.map((one) => raisedTier(one, raises.get(one.at) ?? null));
+  const tierOf = (one: DerivedJob): RiskTier =>
+    raises.get(one.at) === "unverified" ? maxRisk(one.riskTier, "R2") : one.riskTier;
   const isolation = effectiveIsolation(
     graph,
-    jobs.map((one, at) => wishOf(one, tiers[at]?.riskTier ?? one.riskTier, raises.get(at) ?? null)),
+    jobs.map((one) => wishOf(one, tierOf(one), raises.get(one.at) ?? null)),
   );
   const answers = new Map<string, RouteAnswer>();
-  const upstream: Upstream[] = [];
   const routed: RoutedJob[] = [];
+  // Only work that judges others looks at who did the work below it.
+  const upstream = jobs.some(({ job }) => isJudgment(job.task)) ? new Upstreams() : null;
+  const above: Upstream[] = [];
   for (const one of jobs) {
-    const above = new Upstream();
-    for (const at of graph.dependencies[one.at] as readonly number[]) {
-      above.addAll(upstream[at] as Upstream);
-      above.add((routed[at] as RoutedJob).answer.route);
-    }
-    upstream.push(above);
-    const tier = tiers[one.at] as { riskTier: RiskTier; tierDerivation: string[] };
+    const below = upstream?.merge(
+      (graph.dependencies[one.at] as readonly number[]).map((at) => above[at] as Upstream),
+    );
     const isolated = isolation[one.at] as EffectiveIsolation;
     const asked = toRouteJob(one, {
-      riskTier: tier.riskTier,
+      riskTier: tierOf(one),
       worktree: isolated.isolation === "worktree",
       dependents: (graph.dependents[one.at] as readonly number[]).length,
-      upstream: above.value(),
+      upstream: below !== undefined && isJudgment(one.job.task) ? below : NOBODY,
       routeOf: (id) => routed[graph.position.get(id) as number]?.answer.route ?? null,
     });
     const key = JSON.stringify(asked);
     const answer = answers.get(key) ?? routeJob(asked, world);
     answers.set(key, answer);
-    routed.push({ ...one, ...tier, isolation: isolated, answer });
+    if (upstream !== null && below !== undefined) above.push(upstream.with(below, answer.route));
+    routed.push({
+      derived: one,
+      riskTier: tierOf(one),
+      tierDerivation:
+        raises.get(one.at) === "unverified"
+          ? [...one.tierDerivation, "unverified-write-boundary→R2"]
+          : one.tierDerivation,
+      isolation: isolated,
+      answer,
+    });
   }
   return routed;
-}
-
-function raisedTier(one: DerivedJob, raise: Raise | null): { riskTier: RiskTier; tierDerivation: string[] } {
-  return raise === "unverified"
-    ? {
-        riskTier: maxRisk(one.riskTier, "R2"),
-        tierDerivation: [...one.tierDerivation, "unverified-write-boundary→R2"],
-      }
-    : { riskTier: one.riskTier, tierDerivation: one.tierDerivation };
 }
 
 const wishOf = (one: DerivedJob, riskTier: RiskTier, raise: Raise | null): IsolationWish => ({
@@ -157,28 +163,44 @@ const wishOf = (one: DerivedJob, riskTier: RiskTier, raise: Raise | null): Isola
   possible: one.repo?.baseCommit != null,
 });
 
-/** Families and runtimes of all work above a job. Programs have no family; an agent's may be unknown. */
-class Upstream {
-  readonly #families = new Set<string | null>();
-  readonly #runtimes = new Set<string>();
+/** Families and runtimes of all work above a job, sorted. Programs have no family; an agent's may be unknown. */
+type Upstream = RouteJob["upstream"];
 
-  add(route: Route | null): void {
-    const lead = route?.chain[0];
-    if (lead === undefined) return;
-    this.#runtimes.add(lead.runtime);
-    if (lead.kind !== "program") this.#families.add(lead.family);
+const NOBODY: Upstream = { families: [], runtimes: [] };
+
+/** Equal sets are one object, so that thousands of jobs below the same few runtimes cost comparisons only. */
+class Upstreams {
+  readonly #known = new Map<string, Upstream>();
+
+  merge(all: readonly Upstream[]): Upstream {
+    const distinct = new Set(all);
+    if (distinct.size <= 1) return all[0] ?? NOBODY;
+    return this.#intern(
+      [...distinct].flatMap((one) => one.families),
+      [...distinct].flatMap((one) => one.runtimes),
+    );
   }
 
-  addAll(other: Upstream): void {
-    for (const family of other.#families) this.#families.add(family);
-    for (const runtime of other.#runtimes) this.#runtimes.add(runtime);
+  with(below: Upstream, route: Route): Upstream {
+    const lead = route.chain[0];
+    if (lead === undefined) return below;
+    const known = lead.kind === "program" || below.families.includes(lead.family);
+    if (known && below.runtimes.includes(lead.runtime)) return below;
+    return this.#intern(lead.kind === "program" ? below.families : [...below.families, lead.family], [
+      ...below.runtimes,
+      lead.runtime,
+    ]);
   }
 
-  value(): RouteJob["upstream"] {
-    return {
-      families: [...this.#families].sort((a, b) => ((a ?? "") < (b ?? "") ? -1 : 1)),
-      runtimes: [...this.#runtimes].sort(),
+  #intern(families: readonly (string | null)[], runtimes: readonly string[]): Upstream {
+    const value = {
+      families: [...new Set(families)].sort((a, b) => ((a ?? "") < (b ?? "") ? -1 : 1)),
+      runtimes: [...new Set(runtimes)].sort(),
     };
+    const key = JSON.stringify(value);
+    const known = this.#known.get(key) ?? value;
+    this.#known.set(key, known);
+    return known;
   }
 }
 
@@ -193,8 +215,6 @@ function toRouteJob(
   },
 ): RouteJob {
   const { job } = one;
-  // Only work that judges others looks at who did the work below it.
-  const upstream = isJudgment(job.task) ? place.upstream : NOBODY;
   return {
     task: job.task,
     capabilityFloor: one.capabilityFloor,
@@ -210,12 +230,10 @@ function toRouteJob(
     skill: job.skill !== null,
     session: sessionOf(job.session, place.routeOf),
     loadBearing: place.dependents > 0 || job.outputs.length > 0 || isJudgment(job.task),
-    upstream,
+    upstream: place.upstream,
     arbiter: false,
   };
 }
-
-const NOBODY: RouteJob["upstream"] = { families: [], runtimes: [] };
 
 const sessionOf = (
   session: NormalJob["session"],
