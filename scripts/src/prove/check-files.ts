@@ -27,7 +27,8 @@ const IMPLIED: Readonly<Record<string, readonly string[]>> = {
   nox: ["noxfile.py"],
 };
 
-/** What interpreters add to a name that is no file itself. */
+/** Programs that complete a name which is no file itself. */
+const COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
 const EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
 
 /**
@@ -45,10 +46,11 @@ export async function filesOfCommand(o: {
   if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
   const deleted = new Set(o.deleted);
   const there = (path: string): boolean => deleted.has(path) || isFile(o.root, path);
+  const completes = COMPLETING.test(basename(o.argv[0] ?? ""));
   const named = new Set<string>();
   const implied = new Set<string>();
   for (const [i, token] of o.argv.entries())
-    for (const candidate of candidates(token, i === 0))
+    for (const candidate of i === 0 ? program(token) : candidates(token, completes))
       for (const path of below(o.root, prefix, candidate))
         if (there(path)) for (const real of withTarget(o.root, path)) named.add(real);
   for (const name of IMPLIED[basename(o.argv[0] ?? "")] ?? [])
@@ -60,18 +62,20 @@ export async function filesOfCommand(o: {
 }
 
 /** A program without a slash is looked up on PATH, never in the workspace. */
-function candidates(token: string, isProgram: boolean): string[] {
+const program = (token: string): string[] => (token.includes("/") ? [token] : []);
+
+function candidates(token: string, completes: boolean): string[] {
   if (token === "" || token.length > 1_000 || token.includes("\0")) return [];
-  if (isProgram) return token.includes("/") ? [token] : [];
   const equals = token.indexOf("=");
-  const words = equals === -1 ? [token] : [token, token.slice(equals + 1)];
-  return words
-    .filter((word) => word !== "" && !word.startsWith("-"))
-    .flatMap((word) => [
-      word,
-      ...EXTENSIONS.map((extension) => word + extension),
-      ...(/^\w+(?:\.\w+)+$/.test(word) ? [`${word.replaceAll(".", "/")}.py`] : []),
-    ]);
+  const words = (equals === -1 ? [token] : [token, token.slice(equals + 1)]).filter(
+    (word) => word !== "" && !word.startsWith("-"),
+  );
+  if (!completes) return words;
+  return words.flatMap((word) => [
+    word,
+    ...EXTENSIONS.map((extension) => word + extension),
+    ...(/^\w+(?:\.\w+)+$/.test(word) ? [`${word.replaceAll(".", "/")}.py`] : []),
+  ]);
 }
 
 /** The path from the root, when it lies there. */

@@ -38,8 +38,8 @@ export function findClaims(text: string): readonly Claim[] {
   for (const line of text.split("\n")) {
     if (claims.size >= MAX_CLAIMS) break;
     if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
-    else if (line.length <= MAX_LINE && !ELSEWHERE.test(line)) {
-      const claim = hashClaim(line) ?? (fenced ? null : (fileClaim(line) ?? checkClaim(line)));
+    else if (line.length <= MAX_LINE) {
+      const claim = sumClaim(line) ?? (isAboutNow(line) ? wordedClaim(line, fenced) : null);
       if (claim !== null) add(claim);
     }
   }
@@ -47,11 +47,21 @@ export function findClaims(text: string): readonly Claim[] {
   return [...claims.values()];
 }
 
-function hashClaim(line: string): Claim | null {
+/** Names in backticks do not say when. */
+const isAboutNow = (line: string): boolean => !ELSEWHERE.test(line.replace(/`[^`]*`/g, ""));
+
+/** A line as checksum programs print it. */
+function sumClaim(line: string): Claim | null {
   const sum = SHA256SUM.exec(line);
   if (sum !== null) return hash(sum[2], sum[1]);
-  const labelled = BSD_SUM.exec(line) ?? LABELLED.exec(line);
+  const labelled = BSD_SUM.exec(line);
   return labelled === null ? null : hash(labelled[1], labelled[2]);
+}
+
+function wordedClaim(line: string, fenced: boolean): Claim | null {
+  const labelled = LABELLED.exec(line);
+  if (labelled !== null) return hash(labelled[1], labelled[2]);
+  return fenced ? null : (fileClaim(line) ?? checkClaim(line));
 }
 
 function hash(path = "", digest = ""): Claim | null {

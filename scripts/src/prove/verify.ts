@@ -309,11 +309,9 @@ const unmeasured = (e: LayerOneEvidence): Check =>
 
 function outsideDetail(e: LayerOneEvidence, outside: readonly string[]): string {
   const shared = e.peers.length === 0 ? "" : `; it ran beside ${names(e.peers.map((peer) => peer.jobId))}`;
-  const allowed =
-    e.job.effect === "observe"
-      ? "an observing job may only create its declared outputs"
-      : "they are in neither `owned_paths` nor `outputs`";
-  return `${names(outside)} changed, but ${allowed}${shared}`;
+  return e.job.effect === "observe"
+    ? `${names(outside)} changed, but an observing job may only create its declared outputs${shared}`
+    : `${names(outside)} changed outside of \`owned_paths\` and \`outputs\`${shared}`;
 }
 
 function insideDetail(e: LayerOneEvidence, changes: Attributed): string {

@@ -1,0 +1,303 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import picomatch from "picomatch";
+import { describe, expect, it } from "vitest";
+import { sha256 } from "../../src/host/files.ts";
+import { filesOfCommand } from "../../src/prove/check-files.ts";
+import {
+  type CommandRun,
+  type GatherInput,
+  gatherLayerOne,
+  type RunCommand,
+} from "../../src/prove/gather.ts";
+import { outputOf, ownedBy } from "../../src/prove/ownership.ts";
+import { verifyLayerOne } from "../../src/prove/verify.ts";
+import { temporaryFolder } from "../support/throwaway-repo.ts";
+import { NO_CHANGES } from "./layer-one.ts";
+
+const PASSED: CommandRun = {
+  exitCode: 0,
+  signal: null,
+  timedOut: false,
+  stdoutTail: "",
+  stderrTail: "",
+  wallMs: 3.4,
+  spawnError: null,
+};
+
+function folder(files: Readonly<Record<string, string>> = {}): string {
+  const root = temporaryFolder();
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+  return root;
+}
+
+const command = (...argv: string[]): GatherInput["job"]["verification"][number] => ({
+  command: argv[0] ?? "",
+  args: argv.slice(1),
+  timeoutMs: 1_000,
+  cwd: null,
+});
+
+const declared = (path: string, o: Partial<GatherInput["job"]["outputs"][number]> = {}) => ({
+  path,
+  sha256: null,
+  required: true,
+  fromResult: false,
+  ...o,
+});
+
+function input(
+  root: string,
+  o: Partial<Omit<GatherInput, "job">> & { job?: Partial<GatherInput["job"]> } = {},
+): GatherInput {
+  const { job, ...rest } = o;
+  const cwd = o.cwd ?? root;
+  return {
+    job: {
+      id: "job",
+      task: "implement",
+      effect: "scoped-write",
+      writer: true,
+      riskTier: "R1",
+      ownedPaths: ["src/**"],
+      isolation: "none",
+      dependsOn: [],
+      outputs: [],
+      verification: [],
+      cwd,
+      ...job,
+    },
+    agent: true,
+    ownWorktree: false,
+    root,
+    cwd,
+    settled: true,
+    suspect: false,
+    resultText: "Done as asked, in one file.",
+    resultTruncated: false,
+    toolEvents: 3,
+    changes: { ...NO_CHANGES, modified: ["src/a.ts"] },
+    peers: [],
+    fixture: { status: "passed", detail: "", differences: [] },
+    mapCwd: () => cwd,
+    runCommand: async () => PASSED,
+    ...rest,
+  };
+}
+
+const outcome = async (o: GatherInput): Promise<[boolean, string | null, string | null]> => {
+  const result = verifyLayerOne(await gatherLayerOne(o));
+  return [result.ok, result.reason, result.detail];
+};
+
+describe("declared outputs", () => {
+  it("are read from the job's folder, hashed, and never through a link", async () => {
+    const root = folder({ "pkg/out.md": "text\n", "pkg/empty.md": "" });
+    symlinkSync("/etc/hostname", join(root, "pkg/link.md"));
+    mkdirSync(join(root, "pkg/folder.md"));
+    const outputs = ["./out.md", "empty.md", "link.md", "folder.md", "missing.md"].map((path) =>
+      declared(path),
+    );
+    const evidence = await gatherLayerOne(input(root, { cwd: join(root, "pkg"), job: { outputs } }));
+    expect(evidence.cwdPrefix).toBe("pkg");
+    expect(evidence.outputs.map(({ path, found, fault }) => [path, found, fault])).toEqual([
+      ["./out.md", { sha256: sha256("text\n"), bytes: 5 }, null],
+      ["empty.md", { sha256: sha256(""), bytes: 0 }, null],
+      ["link.md", null, "`pkg/link.md` is a symbolic link"],
+      ["folder.md", null, "`pkg/folder.md` is a folder, not a file"],
+      ["missing.md", null, null],
+    ]);
+  });
+
+  it("are not looked for outside when the job replaced its folder by a link", async () => {
+    const outside = folder({ "out.md": "secret\n" });
+    const root = folder({ "pkg/x": "x" });
+    rmSync(join(root, "pkg"), { recursive: true });
+    symlinkSync(outside, join(root, "pkg"));
+    expect(
+      await outcome(input(root, { cwd: join(root, "pkg"), job: { outputs: [declared("out.md")] } })),
+    ).toEqual([false, "unsafe-artifact", "`pkg/out.md` leads through a symbolic link"]);
+  });
+
+  it("are missing when the job removed its folder", async () => {
+    const root = folder();
+    expect(
+      await outcome(input(root, { cwd: join(root, "gone"), job: { outputs: [declared("out.md")] } })),
+    ).toEqual([false, "missing-artifact", "`out.md` does not exist"]);
+  });
+});
+
+describe("declared verification", () => {
+  it("runs each command once, as declared, in order, in the folder it is mapped to", async () => {
+    const root = folder();
+    const calls: unknown[] = [];
+    const runCommand: RunCommand = async (asked) => {
+      calls.push(asked);
+      return calls.length === 2 ? { ...PASSED, exitCode: 3, stdoutTail: "two\nlines\n" } : PASSED;
+    };
+    const verification = [command("node", "-e", "1"), { ...command("false"), timeoutMs: 5 }, command("true")];
+    const evidence = await gatherLayerOne(
+      input(root, { job: { verification }, runCommand, mapCwd: () => `${root}/sub` }),
+    );
+    expect(calls).toEqual([
+      { argv: ["node", "-e", "1"], cwd: `${root}/sub`, timeoutMs: 1_000, label: "verification-1" },
+      { argv: ["false"], cwd: `${root}/sub`, timeoutMs: 5, label: "verification-2" },
+      { argv: ["true"], cwd: `${root}/sub`, timeoutMs: 1_000, label: "verification-3" },
+    ]);
+    expect(evidence.verification.map((v) => [v.index, v.ran, v.exitCode, v.wallMs])).toEqual([
+      [1, true, 0, 3],
+      [2, true, 3, 3],
+      [3, true, 0, 3],
+    ]);
+    expect(verifyLayerOne(evidence).detail).toBe("`false` exited 3: lines");
+  });
+
+  it("is not run when the job changed its script without owning it", async () => {
+    const root = folder({ "scripts/check.js": "process.exit(0)\n" });
+    const runCommand: RunCommand = () => {
+      throw new Error("must not run");
+    };
+    const job = { verification: [command("node", "scripts/check.js")] };
+    const changes = { ...NO_CHANGES, modified: ["scripts/check.js", "src/a.ts"] };
+    const evidence = await gatherLayerOne(input(root, { job, changes, runCommand }));
+    expect(evidence.verification[0]).toMatchObject({
+      ran: false,
+      reason: "the job changed `scripts/check.js` and does not own it",
+    });
+    expect(
+      verifyLayerOne(evidence)
+        .checks.filter((check) => !check.ok)
+        .map((check) => check.code),
+    ).toEqual(["out-of-bounds", "check-changed", "check-not-run"]);
+  });
+
+  it("is run, and flagged, when the job owns the script that it changed", async () => {
+    const root = folder({ "src/check.js": "process.exit(0)\n" });
+    const job = { verification: [command("node", "src/check.js")] };
+    const result = verifyLayerOne(
+      await gatherLayerOne(input(root, { job, changes: { ...NO_CHANGES, modified: ["src/check.js"] } })),
+    );
+    expect([result.ok, result.flags]).toEqual([true, ["check-edited"]]);
+  });
+});
+
+describe("the files of a check", () => {
+  const root = () =>
+    folder({
+      "check.sh": "1",
+      "scripts/run.mjs": "2",
+      "scripts/lib/index.js": "3",
+      "tests/test_x.py": "4",
+      "vitest.config.ts": "5",
+      "package.json": "{}",
+      "pkg/package.json": "{}",
+      Makefile: "x",
+    });
+
+  it.each<[string, string[], string[]]>([
+    ["a script by its path", ["./check.sh", "a"], ["check.sh"]],
+    ["a script of an interpreter", ["sh", "check.sh"], ["check.sh"]],
+    ["a module without its extension", ["node", "scripts/run"], ["scripts/run.mjs"]],
+    ["a folder with an index", ["node", "scripts/lib"], ["scripts/lib/index.js"]],
+    ["a dotted module", ["python", "-m", "unittest", "tests.test_x"], ["tests/test_x.py"]],
+    [
+      "an option with a file",
+      ["npx", "vitest", "--config=vitest.config.ts"],
+      ["vitest.config.ts", "package.json*"],
+    ],
+    ["the manifest of a package manager", ["npm", "test"], ["package.json*"]],
+    ["the manifest beside the command", ["/usr/bin/make", "check"], ["Makefile*"]],
+    ["a path that goes up and comes back", ["sh", "scripts/../check.sh"], ["check.sh"]],
+    ["a deleted script", ["node", "gone.js"], ["gone.js"]],
+    ["a program that is looked up on PATH", ["check.sh"], []],
+    ["a path out of the checkout", ["sh", "../../etc/passwd"], []],
+    ["a folder", ["eslint", "scripts"], []],
+    ["nothing", ["true"], []],
+  ])("%s", async (_, argv, files) => {
+    const at = root();
+    const found = await filesOfCommand({ root: at, cwd: at, argv, deleted: ["gone.js"] });
+    expect(found.map((file) => `${file.path}${file.implied ? "*" : ""}`)).toEqual(files);
+    expect(found.every((file) => (file.sha256 === null) === (file.path === "gone.js"))).toBe(true);
+  });
+
+  it("are looked up from the command's own folder, by absolute paths too", async () => {
+    const at = root();
+    const found = await filesOfCommand({
+      root: at,
+      cwd: join(at, "pkg"),
+      argv: ["npm", "run", join(at, "check.sh")],
+      deleted: [],
+    });
+    expect(found.map((file) => file.path)).toEqual(["check.sh", "pkg/package.json"]);
+    expect(await filesOfCommand({ root: at, cwd: "/etc", argv: ["sh", "passwd"], deleted: [] })).toEqual([]);
+  });
+
+  it("include what a link in the workspace points at", async () => {
+    const at = root();
+    symlinkSync("check.sh", join(at, "linked.sh"));
+    const found = await filesOfCommand({ root: at, cwd: at, argv: ["sh", "linked.sh"], deleted: [] });
+    expect(found.map((file) => file.path)).toEqual(["check.sh", "linked.sh"]);
+  });
+});
+
+describe("claims in the final text", () => {
+  const files = { "pkg/src/a.md": "a\n", "top.md": "t\n" };
+  const claimed = async (resultText: string, o: Parameters<typeof input>[1] = {}) => {
+    const root = folder(files);
+    return gatherLayerOne(input(root, { cwd: join(root, "pkg"), resultText, ...o }));
+  };
+
+  it("are compared with what is on disk and what was recorded", async () => {
+    const text = [
+      `${sha256("a\n")}  src/a.md`,
+      `${sha256("wrong")}  top.md`,
+      `${sha256("x")}  nowhere.md`,
+      "- Created `src/a.md`",
+      "- Created `src/none.md`",
+      "- Deleted `top.md`",
+      "- `npm test`: failed",
+      "- `never declared`: failed",
+    ].join("\n");
+    const evidence = await claimed(text, { job: { verification: [command("npm", "test")] } });
+    expect(
+      evidence.claims.map(({ subject, recorded, contradicts }) => [subject, recorded, contradicts]),
+    ).toEqual([
+      ["src/a.md", `SHA-256 ${sha256("a\n")}`, false],
+      ["top.md", `SHA-256 ${sha256("t\n")}`, true],
+      ["src/a.md", "the file exists", false],
+      ["src/none.md", "there is no such file", true],
+      ["top.md", "the file exists", true],
+      ["npm test", "passed", true],
+    ]);
+  });
+
+  it("about files are not held against one who only observes", async () => {
+    const evidence = await claimed("- Created `src/none.md`", { job: { effect: "observe" } });
+    expect(evidence.claims).toEqual([]);
+  });
+
+  it("of a program are not read", async () => {
+    expect((await claimed("- Created `src/none.md`", { agent: false })).claims).toEqual([]);
+  });
+
+  it("that lead out of the checkout are not followed", async () => {
+    const text = `${sha256("x")}  /etc/hostname\n${sha256("x")}  ../../etc/hostname`;
+    expect((await claimed(text)).claims).toEqual([]);
+  });
+});
+
+describe("ownership", () => {
+  it("reads a glob as the plan does: relative to the folder, dots included, exact without wildcards", () => {
+    const owns = ownedBy({ cwdPrefix: "pkg", ownedPaths: ["./src//**", "docs/*.md", "one.txt", "dir/"] });
+    for (const path of ["pkg/src/a", "pkg/src/.x/y", "pkg/docs/a.md", "pkg/one.txt", "pkg/dir"])
+      expect([path, owns(path)]).toEqual([path, true]);
+    for (const path of ["src/a", "pkg/docs/x/a.md", "pkg/one.txt.bak", "pkg/dir/x", "pkgsrc/a", "pkg"])
+      expect([path, owns(path)]).toEqual([path, false]);
+    expect(picomatch("src/**", { dot: true })("src/.x/y")).toBe(true);
+    expect(ownedBy({ cwdPrefix: "", ownedPaths: ["."] })("any/thing")).toBe(true);
+    expect(outputOf({ cwdPrefix: "a/b", outputs: ["./c.md"] })("a/b/c.md")).toBe(true);
+  });
+});
