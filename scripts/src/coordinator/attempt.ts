@@ -200,12 +200,15 @@ async function prepare(
     writeFileSync(jobFile(s.runDir, job.id, "prompt"), briefing.value.text, { mode: PRIVATE_FILE });
   s.observation.enter(job, place.value.root);
   const before = await s.observation.measure(place.value);
-  if (before.kind === "too-large" && job.writer)
+  if ((before.kind === "too-large" || before.kind === "unreadable") && job.writer)
     return {
       ok: false,
       block: {
         code: "no-diff-evidence",
-        detail: `\`${place.value.root}\` has no git and is too large to measure, so a writer's changes could not be checked. Run it in a git repository.`,
+        detail:
+          before.kind === "too-large"
+            ? `\`${place.value.root}\` has no git and is too large to measure, so a writer's changes could not be checked. Run it in a git repository.`
+            : `git cannot read the state of \`${place.value.root}\`, so a writer's changes could not be checked. See \`git status\` there.`,
       },
     };
   return { ok: true, place: place.value, briefing: briefing.value, before };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { PRIVATE_FILE, sha256, sha256File } from "../host/files.ts";
+import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
 import { inputFingerprint, treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
 import { gatherLayerOne } from "../prove/gather.ts";
@@ -16,7 +17,7 @@ import type { Briefing } from "./briefing.ts";
 import { endWithFailure } from "./failure.ts";
 import { replayDecision } from "./replay.ts";
 import { verificationRunner } from "./run-command.ts";
-import { jobFile, jobState, type Session } from "./session.ts";
+import { attemptRecord, jobFile, jobState, type Session } from "./session.ts";
 import { writeJobStatus } from "./status-file.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -111,7 +112,7 @@ async function verify(
       detail: written,
       patch: facts.seen,
     });
-  const committed = await commitWork(s, o);
+  const committed = await commitWork(s, o, changes);
   if (!committed.ok)
     return endWithFailure(s, job, ordinal, {
       failureClass: "TOOL_FAILURE",
@@ -145,13 +146,12 @@ async function verify(
       detail: kept.error.detail,
       patch,
     });
+  const success: Partial<Attempt> = { ...patch, status: "success", phase: null, settlement: "settled" };
+  const c3EscalationReason = escalationReasons(
+    escalationFacts(job, { ...attemptRecord(s, job.id, ordinal), ...success }),
+  );
   await s.commit([
-    {
-      type: "attempt",
-      jobId: job.id,
-      attempt: ordinal,
-      patch: { ...patch, status: "success", phase: null, settlement: "settled" },
-    },
+    { type: "attempt", jobId: job.id, attempt: ordinal, patch: { ...success, c3EscalationReason } },
   ]);
 }
 
@@ -168,6 +168,7 @@ async function writeResults(job: PlanJob, place: Workplace, text: string | null)
 async function commitWork(
   s: Session,
   o: Judged,
+  changes: Changes,
 ): Promise<{ ok: true; value: CommittedWorktree | null } | { ok: false; code: string; detail: string }> {
   const tree = o.place.worktree;
   if (tree === null || o.place.baseCommit === null) return { ok: true, value: null };
@@ -179,6 +180,7 @@ async function commitWork(
     baseCommit: o.place.baseCommit,
     message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})\n\nRun: ${s.runId}`,
     exclude: [INPUTS_DIR],
+    changedPaths: [...changes.created, ...changes.modified, ...changes.deleted],
   });
   return committed.ok
     ? { ok: true, value: committed.value }

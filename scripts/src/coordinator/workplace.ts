@@ -1,10 +1,10 @@
 /** Where an attempt works: the shared checkout, or a worktree of its own made from the base and its dependencies. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { missingFrom } from "../run/merge.ts";
-import { createWorktree, removeWorktree } from "../run/worktree.ts";
+import { createWorktree, removeWorktree, worktreeGitDir } from "../run/worktree.ts";
 import type { DependencyCommit } from "../run/worktree-fault.ts";
 import { transitiveDependencies } from "./readiness.ts";
 import { branchName, jobState, type Session, worktreePath } from "./session.ts";
@@ -62,11 +62,10 @@ export async function makeWorkplace(
     mergeCommits: base.value.merge,
   });
   if (!made.ok) return err({ code: made.error.code, detail: made.error.detail });
-  const ownGitDir = gitDirOf(path);
   return ok({
     cwd: join(path, relative(repo, job.cwd)),
     root: path,
-    gitDir: ownGitDir,
+    gitDir: made.value.gitDir,
     worktree: { path, branch, repo, commonDir },
     baseCommit: made.value.baseCommit,
     notes: made.value.notes,
@@ -79,16 +78,13 @@ export function knownWorkplace(s: Session, job: PlanJob, attempt: Attempt): Work
   if (state.worktree === null || state.branch === null || job.repo === null)
     return sharedWorkplace(s, job).value;
   const gitDir = gitDirOf(job.repo);
+  const commonDir = gitDir === null ? job.repo : commonDirOf(gitDir);
   return {
     cwd: join(state.worktree, relative(job.repo, job.cwd)),
     root: state.worktree,
-    gitDir: gitDirOf(state.worktree),
-    worktree: {
-      path: state.worktree,
-      branch: state.branch,
-      repo: job.repo,
-      commonDir: gitDir === null ? job.repo : commonDirOf(gitDir),
-    },
+    // From the registration: the job could have replaced the `.git` file of its worktree.
+    gitDir: worktreeGitDir(commonDir, state.worktree),
+    worktree: { path: state.worktree, branch: state.branch, repo: job.repo, commonDir },
     baseCommit: attempt.baseCommit,
     notes: [],
   };
@@ -155,7 +151,7 @@ async function clearEarlier(
   s: Session,
   o: { job: PlanJob; attempt: number; repo: string; commonDir: string; path: string; branch: string },
 ): Promise<Result<null, WorkplaceFault>> {
-  if (o.attempt === 1 || !existsSync(o.path)) return ok(null);
+  if (o.attempt === 1) return ok(null);
   const removed = await removeWorktree({
     repo: o.repo,
     commonDir: o.commonDir,
