@@ -67,7 +67,8 @@ function readLine(spec: DeclaredRuntime, state: ObservedState, line: JsonObject)
     terminal:
       fault !== null
         ? { ok: false, message: fault, status: null, code: failure === null ? null : `class:${failure}` }
-        : settled
+        : // An error anywhere makes the job fail: its operator would not have named the place otherwise.
+          settled && state.terminal === null
           ? { ok: true, message: null, status: null, code: null }
           : state.terminal,
   };

@@ -33,7 +33,7 @@ export function readHelp(texts: readonly string[]): LiveHelp {
 }
 
 /** `  -x, --long <value>   text…`, `  --long, --other-name`, `  --[no-]thing`. */
-const ENTRY = /^[ \t]{0,12}(-{1,2}[A-Za-z0-9?][^\n]*)$/;
+const ENTRY = /^[ \t]{0,12}(-{1,2}[A-Za-z0-9?[][^\n]*)$/;
 const NAME = /--?(?:\[no-\])?[A-Za-z0-9?][\w-]*/g;
 
 function* entriesOf(text: string): Generator<[string, string]> {
