@@ -3,12 +3,13 @@
 import { sendCommand } from "../coordinator/send.ts";
 import { startCoordinator } from "../coordinator/start.ts";
 import { EXIT } from "../core/exit-codes.ts";
-import { type CommandContext, type CommandResult, failure } from "./context.ts";
+import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
+import { harnessOf } from "./harness.ts";
 import { attachAndReport, openRun, summaryOf } from "./run-access.ts";
 
 export async function resumeRun(
   ctx: CommandContext,
-
+  parsed: Parsed,
   o: { which: string | undefined; retry: readonly string[]; base: string | null; detach: boolean },
 ): Promise<CommandResult> {
   const run = openRun(ctx, o.which);
@@ -22,6 +23,11 @@ export async function resumeRun(
         message: "`--base COMMIT` goes with exactly one `--retry JOB`: the job that starts from that commit.",
       },
     ]);
+  const harness = harnessOf(ctx.env, parsed);
+  const args = [
+    "--resume",
+    ...(harness === null ? [] : ["--harness", harness.name, ...(harness.subagents ? ["--subagents"] : [])]),
+  ];
   let coordinator = null;
   for (const jobId of o.retry) {
     const sent = await sendCommand({
@@ -30,6 +36,7 @@ export async function resumeRun(
       env: ctx.env,
       clock: ctx.clock,
       command: { kind: "retry", jobId, base: o.base },
+      args,
     });
     coordinator = sent.started ?? coordinator;
     if (sent.answer?.ok !== true)
@@ -50,7 +57,7 @@ export async function resumeRun(
         fix: `wait ${view.runDir}`,
       },
     ]);
-  coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args: ["--resume"] });
+  coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
   if (o.detach)
     return {
       exitCode: EXIT.done,

@@ -6,7 +6,14 @@ import type { Arbiter } from "../core/generated/state.ts";
 import type { Candidate, PlanJob } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
 import { ensureDir, PRIVATE_FILE } from "../host/files.ts";
-import { type AttemptRef, type Bundle, buildBundle, pendingArbitration } from "../prove/bundle.ts";
+import {
+  type AttemptRef,
+  type Bundle,
+  buildBundle,
+  judgeableTogether,
+  pendingArbitration,
+} from "../prove/bundle.ts";
+import { MOCK_RUNTIME } from "../prove/verdict.ts";
 import { superviseProcess } from "../run/supervise.ts";
 import type { Adapter } from "../runtimes/adapter.ts";
 import { arbiterSteps } from "../runtimes/mock.ts";
@@ -17,21 +24,22 @@ import { arbiterFiles } from "./next-actions.ts";
 import { attemptMarker, jobDir, jobState, type Session, supervisorScratch } from "./session.ts";
 import { applyVerdictText, blockOutcomes } from "./verdicts.ts";
 
-/** Outcome blocks that only `resume` or a verdict asks about again. */
-const ASKED_ALREADY = new Set(["arbiter-blocked", "not-independent"]);
-
 /**
  * Called when nothing runs and nothing can start. Work done only by the mock runtime is judged by the mock arbiter, a real
  * child; everything else is handed out as `arbitrate_native`. True when something changed that the loop should look at.
  */
 export async function arbitrate(s: Session, o: { askAgain: boolean }): Promise<boolean> {
-  const pending = pendingArbitration(s.graph, s.store.state).filter(
-    (ref) => o.askAgain || !ASKED_ALREADY.has(jobState(s, ref.jobId).outcomeBlock?.code ?? ""),
-  );
-  const mock = pending.filter((ref) => isMockOnly(s, ref));
-  const other = pending.filter((ref) => !isMockOnly(s, ref));
-  let changed = false;
-  if (other.length > 0) changed = (await offerNative(s, other)) || changed;
+  const group = (mock: boolean): AttemptRef[] => {
+    const pending = pendingArbitration(
+      s.graph,
+      s.store.state,
+      (id) => isMockWork(s, id) === mock && mayAsk(s, id, o.askAgain),
+    );
+    return judgeableTogether(pending, s.graph, s.store.state);
+  };
+  const native = group(false);
+  let changed = native.length > 0 && (await offerNative(s, native));
+  const mock = group(true);
   if (mock.length > 0) {
     await askMock(s, mock);
     changed = true;
@@ -39,16 +47,27 @@ export async function arbitrate(s: Session, o: { askAgain: boolean }): Promise<b
   return changed;
 }
 
-const runtimeOf = (s: Session, ref: AttemptRef): string | undefined =>
-  jobState(s, ref.jobId).attemptRecords.find((a) => a.attempt === ref.attempt)?.runtime;
+const isMockWork = (s: Session, jobId: string): boolean =>
+  jobState(s, jobId).attemptRecords.at(-1)?.runtime === MOCK_RUNTIME;
 
-const isMockOnly = (s: Session, ref: AttemptRef): boolean => runtimeOf(s, ref) === "mock";
+/** Asked and answered without a usable verdict: only a resume or a verdict opens it again. */
+function mayAsk(s: Session, jobId: string, askAgain: boolean): boolean {
+  const state = jobState(s, jobId);
+  const code = state.outcomeBlock?.code;
+  if (askAgain || code === undefined) return true;
+  // External work needs more than an attested substitute: one such answer does not lead to the next call.
+  const attested =
+    code === "needs-arbiter" && state.riskTier === "R3" && state.attemptRecords.at(-1)?.arbitration !== null;
+  return code !== "arbiter-blocked" && code !== "not-independent" && !attested;
+}
 
 /** One open call at a time names all that waits; a call about other work than that is superseded. */
 async function offerNative(s: Session, refs: readonly AttemptRef[]): Promise<boolean> {
   const open = s.store.state.arbiters.filter((a) => a.status === "offered");
-  if (open.some((a) => sameAttempts(a, refs))) return false;
-  const { arbiter } = await newArbiter(s, { refs, via: "native", runtime: null, family: null });
+  const call = await newCall(s, refs);
+  if (open.some((a) => sameAttempts(a, call.bundle.attempts))) return false;
+  const arbiter = arbiterOf(s, call, { via: "native", runtime: null, family: null });
+  writeCall(s, arbiter.arbiterId, call.bundle);
   await s.commit([
     ...open.map((a) => ({ type: "arbiter" as const, arbiter: { ...a, status: "superseded" as const } })),
     { type: "arbiter", arbiter },
@@ -61,41 +80,55 @@ async function offerNative(s: Session, refs: readonly AttemptRef[]): Promise<boo
   return true;
 }
 
-const sameAttempts = (a: Arbiter, refs: readonly AttemptRef[]): boolean =>
-  a.attempts.length === refs.length &&
-  refs.every((ref) => a.attempts.some((x) => x.jobId === ref.jobId && x.attempt === ref.attempt));
+const sameAttempts = (a: Arbiter, attempts: readonly AttemptRef[]): boolean =>
+  a.attempts.length === attempts.length &&
+  attempts.every((ref) => a.attempts.some((x) => x.jobId === ref.jobId && x.attempt === ref.attempt));
 
-async function newArbiter(
-  s: Session,
-  o: { refs: readonly AttemptRef[]; via: Arbiter["via"]; runtime: string | null; family: string | null },
-): Promise<{ arbiter: Arbiter; bundle: Bundle; promptFile: string }> {
-  const arbiterId = `arbiter-${s.store.state.arbiters.length + 1}`;
+interface Call {
+  readonly bundle: Bundle;
+  readonly nonce: string;
+}
+
+async function newCall(s: Session, refs: readonly AttemptRef[]): Promise<Call> {
   const nonce = randomBytes(12).toString("base64url");
   const evidence = new Map<string, Awaited<ReturnType<typeof attemptEvidence>>>();
-  for (const ref of o.refs) evidence.set(`${ref.jobId}#${ref.attempt}`, await attemptEvidence(s, ref));
+  for (const ref of refs) evidence.set(`${ref.jobId}#${ref.attempt}`, await attemptEvidence(s, ref));
   const bundle = buildBundle({
     graph: s.graph,
     state: s.store.state,
-    attempts: o.refs,
+    attempts: refs,
     evidence: (jobId, attempt) =>
       evidence.get(`${jobId}#${attempt}`) ?? { resultText: null, diff: null, checkTails: [] },
     redact: s.redact,
     nonce,
   });
+  return { bundle, nonce };
+}
+
+/** Returns the brief's path. */
+function writeCall(s: Session, arbiterId: string, bundle: Bundle): string {
   const { promptFile } = arbiterFiles(s.runDir, arbiterId);
   ensureDir(dirname(promptFile));
   writeFileSync(promptFile, bundle.prompt, { mode: PRIVATE_FILE });
   writeFileSync(join(dirname(promptFile), "bundle.json"), bundle.text, { mode: PRIVATE_FILE });
-  const arbiter: Arbiter = {
-    arbiterId,
+  return promptFile;
+}
+
+function arbiterOf(
+  s: Session,
+  call: Call,
+  o: { via: Arbiter["via"]; runtime: string | null; family: string | null },
+): Arbiter {
+  return {
+    arbiterId: `arbiter-${s.store.state.arbiters.length + 1}`,
     status: o.via === "native" ? "offered" : "running",
     via: o.via,
     runtime: o.runtime,
     family: o.family,
     model: null,
     independence: null,
-    bundleSha256: bundle.sha256,
-    nonce,
+    bundleSha256: call.bundle.sha256,
+    nonce: call.nonce,
     createdAt: isoTime(s.clock.now()),
     answeredAt: null,
     overall: null,
@@ -104,7 +137,7 @@ async function newArbiter(
     pid: null,
     processStartTime: null,
     bootId: null,
-    attempts: bundle.attempts.map((a) => ({
+    attempts: call.bundle.attempts.map((a) => ({
       jobId: a.jobId,
       attempt: a.attempt,
       treeSha256: a.treeSha256,
@@ -112,7 +145,6 @@ async function newArbiter(
       reasons: [],
     })),
   };
-  return { arbiter, bundle, promptFile };
 }
 
 async function askMock(s: Session, refs: readonly AttemptRef[]): Promise<void> {
@@ -120,14 +152,11 @@ async function askMock(s: Session, refs: readonly AttemptRef[]): Promise<void> {
   const record = s.records.get("mock");
   if (adapter === undefined || record === undefined)
     throw new Error("mock work without a mock runtime in the inventory");
-  const { arbiter, bundle, promptFile } = await newArbiter(s, {
-    refs,
-    via: "mock",
-    runtime: "mock",
-    family: "mock-b",
-  });
+  const call = await newCall(s, refs);
+  const arbiter = arbiterOf(s, call, { via: "mock", runtime: MOCK_RUNTIME, family: MOCK_ARBITER.family });
+  const promptFile = writeCall(s, arbiter.arbiterId, call.bundle);
   await s.commit([{ type: "arbiter", arbiter }]);
-  const text = await runArbiter(s, { arbiter, adapter, record, prompt: bundle.prompt, promptFile });
+  const text = await runArbiter(s, { arbiter, adapter, record, prompt: call.bundle.prompt, promptFile });
   await applyVerdictText(s, {
     arbiterId: arbiter.arbiterId,
     text,

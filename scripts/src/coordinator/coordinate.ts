@@ -1,31 +1,21 @@
 /** The coordinator: the one process that holds a run's lock and advances it until nothing runs and nothing can start. */
 import { watch } from "node:fs";
 import { join } from "node:path";
-import { ulid } from "ulid";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { RUN_FILES } from "../core/layout.ts";
-import { looksSecretName } from "../core/secret-patterns.ts";
-import { openEventsLog } from "../evidence/events-log.ts";
-import { openTrace } from "../evidence/trace.ts";
+import { type Job, type PlanJob, REOPENABLE_BLOCKS, type State } from "../core/runtime.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
-import { ensureDir } from "../host/files.ts";
-import { redactText } from "../run/redact.ts";
-import type { Adapter } from "../runtimes/adapter.ts";
-import { adapterFor, SHIPPED } from "../runtimes/registry.ts";
 import { answerCommand, pendingCommands } from "../state/inbox.ts";
 import { acquireLock } from "../state/lock.ts";
 import type { JournalRecord } from "../state/records.ts";
-import { openStore, readRun, type Store } from "../state/store.ts";
+import { openStore } from "../state/store.ts";
 import { arbitrate, dropUnfinishedArbiters } from "./arbitration.ts";
 import { blockDependents } from "./dependents.ts";
 import { recordEnd, writeReports } from "./finish.ts";
-import { readGraph, shareGraph, supervisorDir } from "./graph-file.ts";
 import { applyCommand } from "./inbox-apply.ts";
-import { readInventory } from "./inventory-file.ts";
 import { expireNative } from "./native.ts";
-import { createObservation } from "./observation.ts";
-import { indexJobs } from "./readiness.ts";
+import { type MutableSession, openSession } from "./open-session.ts";
 import { reconcile } from "./reconcile.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { jobState, type Session } from "./session.ts";
@@ -39,6 +29,8 @@ export interface CoordinateInput {
   readonly self: readonly string[];
   /** `resume` asks again about work whose arbiter gave no usable verdict, and looks again at what was blocked for now. */
   readonly resume: boolean;
+  /** Who resumes; null keeps the harness that the run knew. */
+  readonly harness: State["harness"] | null;
   readonly log: (line: string) => void;
 }
 
@@ -54,12 +46,12 @@ export async function coordinate(o: CoordinateInput): Promise<ExitCode> {
       o.log(`${opened.error.message} ${opened.error.hint ?? ""}`.trim());
       return EXIT.environment;
     }
-    const session = openSession(o, opened.value);
-    if (typeof session === "string") {
-      o.log(session);
+    const session = await openSession(o, opened.value);
+    if (!session.ok) {
+      o.log(session.error);
       return EXIT.environment;
     }
-    return await advance(o, session);
+    return await advance(o, session.value);
   } finally {
     lock.value.release();
   }
@@ -117,23 +109,7 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
     const state = jobState(s, job.id);
     if (first && job.route.blocked !== null)
       records.push({ type: "job", jobId: job.id, patch: { block: job.route.blocked } });
-    else if (
-      o.resume &&
-      (state.block?.code === "quota" ||
-        state.block?.code === "no-harness" ||
-        state.block?.code === "needs-onboarding")
-    )
-      records.push({
-        type: "job",
-        jobId: job.id,
-        patch: {
-          block: null,
-          pendingAttempt:
-            state.attempts === 0
-              ? null
-              : { relation: "resume", reason: `${state.block.code} was looked at again` },
-        },
-      });
+    else if (o.resume) records.push(...lookedAgain(s, job, state));
   }
   await s.commit(records);
   traceStart(s, !first);
@@ -143,6 +119,35 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
   }
   await reconcile(s);
   await dropUnfinishedArbiters(s);
+}
+
+/** What a resume lifts by itself: a quota, and the blocks of jobs that have a route now. */
+function lookedAgain(s: MutableSession, job: PlanJob, state: Job): JournalRecord[] {
+  const changed = s.refreshed?.authChanged.find((one) => one.jobId === job.id);
+  if (changed !== undefined && state.status === "queued")
+    return [
+      {
+        type: "job",
+        jobId: job.id,
+        patch: { block: { code: "auth-source-changed", detail: changed.detail } },
+      },
+    ];
+  const code = state.block?.code;
+  if (code === undefined) return [];
+  if (code === "quota" || s.refreshed?.rerouted.includes(job.id) === true) {
+    const pendingAttempt =
+      state.attempts === 0 ? null : { relation: "resume" as const, reason: `${code} was looked at again` };
+    return [{ type: "job", jobId: job.id, patch: { block: null, pendingAttempt } }];
+  }
+  if (
+    job.route.blocked !== null &&
+    job.route.blocked.code !== "dependency-failed" &&
+    code in REOPENABLE_BLOCKS &&
+    state.attempts === 0 &&
+    job.route.blocked.detail !== state.block?.detail
+  )
+    return [{ type: "job", jobId: job.id, patch: { block: job.route.blocked } }];
+  return [];
 }
 
 async function loop(
@@ -228,84 +233,4 @@ function listen(s: MutableSession, wake: Wake): Signals {
     process.off("SIGHUP", ignore);
   };
   return signals;
-}
-
-interface MutableSession extends Session {
-  fault: Error | null;
-  readonly hardStops: Set<() => void>;
-}
-
-function openSession(o: CoordinateInput, store: Store): MutableSession | string {
-  const read = readGraph(o.runDir, store.state.graphSha256);
-  if (!read.ok) return `${read.error.message} ${read.error.fix}`;
-  const inventory = readInventory(o.runDir);
-  if (!inventory.ok) return inventory.error;
-  const graph = read.value.graph;
-  const supervisorRunId =
-    store.state.status === "preparing" && store.state.supervisorRunId !== null
-      ? store.state.supervisorRunId
-      : ulid(o.clock.now());
-  ensureDir(supervisorDir(o.runDir, supervisorRunId));
-  shareGraph(read.value.path, o.runDir, supervisorRunId);
-  const environment = o.env.all();
-  const secretValues = Object.entries(environment)
-    .filter(([name, value]) => looksSecretName(name) && value.length >= 8)
-    .map(([, value]) => value);
-  const redact = (text: string): string => redactText(text, secretValues);
-  const hardStops = new Set<() => void>();
-  const adapters = new Map<string, Adapter>();
-  for (const id of new Set([
-    ...SHIPPED.map((a) => a.id),
-    ...graph.declaredRuntimes.map((d) => (d as { id: string }).id),
-  ])) {
-    const adapter = adapterFor(id, graph.declaredRuntimes as never);
-    if (adapter !== null) adapters.set(id, adapter);
-  }
-  const session: MutableSession = {
-    runDir: o.runDir,
-    runId: graph.runId,
-    supervisorRunId,
-    graph,
-    index: indexJobs(graph.jobs),
-    store,
-    clock: o.clock,
-    env: o.env,
-    self: o.self,
-    inventory: inventory.value,
-    records: new Map(inventory.value.records.map((record) => [record.id, record])),
-    adapters,
-    events: openEventsLog({
-      file: join(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
-      runId: graph.runId,
-      now: o.clock.now,
-      redact,
-    }),
-    trace: openTrace({ file: join(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
-    secretValues,
-    cancelledJobs: new Set(),
-    observation: createObservation({
-      runDir: o.runDir,
-      cwds: graph.jobs.map((job) => job.cwd),
-      mono: o.clock.mono,
-    }),
-    redact,
-    nativeOpen: new Set(),
-    fault: null,
-    hardStops,
-    onHardStop(end) {
-      hardStops.add(end);
-      return () => hardStops.delete(end);
-    },
-    commit: (records) => store.commit(records),
-    fail(error) {
-      session.fault ??= error;
-    },
-  };
-  return session;
-}
-
-/** Whether a resume has anything to do: read by the client before it starts a process for nothing. */
-export function isSettled(runDir: string): boolean {
-  const read = readRun(runDir);
-  return read.ok && (read.value.state.status === "accepted" || read.value.state.status === "cancelled");
 }

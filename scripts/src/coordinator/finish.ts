@@ -7,6 +7,7 @@ import { isoTime } from "../host/clock.ts";
 import { replaceFile } from "../host/files.ts";
 import { renderReport } from "../prove/report.ts";
 import { renderReportHtml } from "../prove/report-html.ts";
+import { nextActions } from "./next-actions.ts";
 import type { Session } from "./session.ts";
 import { traceReport, traceRunEnd } from "./trace-points.ts";
 
@@ -60,12 +61,22 @@ const usedMock = (s: Session): boolean =>
 export async function writeReports(s: Session): Promise<void> {
   writeMetrics(join(s.runDir, RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
   const trace = s.trace.status();
+  const script = s.self.at(-1) ?? "orchestrate.mjs";
+  const { actions, omitted } = nextActions({
+    graph: s.graph,
+    state: s.store.state,
+    runDir: s.runDir,
+    script,
+    coordinatorAlive: false,
+  });
   const input = {
     graph: s.graph,
     state: s.store.state,
     inventory: s.inventory,
     runDir: s.runDir,
-    script: s.self.at(-1) ?? "orchestrate.mjs",
+    script,
+    next: actions,
+    nextOmitted: omitted,
     events: s.events.status(),
     trace,
     now: s.clock.now(),

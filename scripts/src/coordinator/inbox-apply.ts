@@ -173,6 +173,11 @@ export async function retry(
   base: string | null,
 ): Promise<CommandAnswer> {
   const state = jobState(s, job.id);
+  if (job.route.chain.length === 0)
+    return refuse(
+      "no-route",
+      `\`${job.id}\` has no route: ${job.route.blocked?.detail ?? "no candidate"}. \`resume --retry ${job.id}\` looks again when nothing coordinates the run.`,
+    );
   const problem = retryProblem(state);
   if (problem !== null) return refuse("not-retryable", `\`${job.id}\` ${problem}`);
   if (state.userRetries >= SUPERVISION.userRetriesMax)

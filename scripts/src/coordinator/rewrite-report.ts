@@ -18,8 +18,10 @@ export async function rewriteReport(o: { view: RunView; script: string; now: num
     runDir: view.runDir,
     script: o.script,
     events: null,
-    trace: traceStatusOf(join(view.runDir, RUN_FILES.trace)),
+    trace: traceStatusOf(join(view.runDir, RUN_FILES.trace), { open: view.coordinatorAlive }),
     now: o.now,
+    next: view.actions,
+    nextOmitted: view.omitted,
   };
   replaceFile(join(view.runDir, RUN_FILES.report), renderReport(input));
   replaceFile(join(view.runDir, RUN_FILES.reportHtml), await renderReportHtml(input));

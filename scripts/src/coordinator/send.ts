@@ -20,13 +20,15 @@ export async function sendCommand(o: {
   env: Environment;
   clock: Clock;
   command: InboxCommand;
+  /** Arguments of the coordinator that is started when there is none. */
+  args?: readonly string[];
 }): Promise<Sent> {
   const id = await submit(o.runDir, o.command);
   let started: CoordinatorProcess | null = null;
   for (;;) {
     let gone = false;
     if (!isCoordinated(o.runDir)) {
-      started = startCoordinator({ runDir: o.runDir, self: o.self, env: o.env });
+      started = startCoordinator({ runDir: o.runDir, self: o.self, env: o.env, args: o.args ?? [] });
       void started.exited.then(() => (gone = true));
     }
     const own = started !== null;

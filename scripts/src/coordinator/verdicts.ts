@@ -2,7 +2,12 @@
 import type { Arbiter } from "../core/generated/state.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { isoTime } from "../host/clock.ts";
-import { nativeIndependence, outcomesAfterVerdict, type RoundOutcome } from "../prove/accept.ts";
+import {
+  boundReasons,
+  nativeIndependence,
+  outcomesAfterVerdict,
+  type RoundOutcome,
+} from "../prove/accept.ts";
 import type { AttemptRef } from "../prove/bundle.ts";
 import { checkVerdict, type EffectiveVerdict, effectiveVerdicts, parseVerdict } from "../prove/verdict.ts";
 import type { JournalRecord } from "../state/records.ts";
@@ -116,7 +121,7 @@ async function recordRound(
           return {
             ...a,
             verdict: verdict?.own ?? null,
-            reasons: (verdict?.reasons ?? []).map((r) => s.redact(r).slice(0, 2_000)),
+            reasons: boundReasons((verdict?.reasons ?? []).map((r) => s.redact(r))),
           };
         }),
       },

@@ -7,7 +7,17 @@ export type JobStatus = Job["status"];
 export type RunStatus = State["status"];
 
 export type RunPatch = Partial<
-  Pick<State, "status" | "reason" | "cancelRequested" | "mock" | "supervisorRunId" | "endedAt">
+  Pick<
+    State,
+    | "status"
+    | "reason"
+    | "cancelRequested"
+    | "mock"
+    | "supervisorRunId"
+    | "endedAt"
+    | "harness"
+    | "graphSha256"
+  >
 >;
 export type JobPatch = Partial<
   Pick<

@@ -2,7 +2,7 @@ import { coordinate } from "../../coordinator/coordinate.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import type { HiddenHandler } from "../context.ts";
 
-/** `__coordinate RUNDIR [--resume]`: started by `run`, `resume` and the answers, never by hand. stderr is the run's coordinator.log. */
+/** `__coordinate RUNDIR [--resume [--harness NAME [--subagents]]]`: started by `run`, `resume` and the answers, never by hand. stderr is the run's coordinator.log. */
 export const handler: HiddenHandler = async (ctx, argv) => {
   const runDir = argv[0];
   if (runDir === undefined) return EXIT.usage;
@@ -12,6 +12,13 @@ export const handler: HiddenHandler = async (ctx, argv) => {
     clock: ctx.clock,
     self: ctx.self,
     resume: argv.includes("--resume"),
+    harness: harnessArg(argv),
     log: (line) => ctx.out.progress(line),
   });
 };
+
+function harnessArg(argv: readonly string[]): { name: string; subagents: boolean } | null {
+  const at = argv.indexOf("--harness");
+  const name = at === -1 ? undefined : argv[at + 1];
+  return name === undefined ? null : { name, subagents: argv.includes("--subagents") };
+}

@@ -23,7 +23,7 @@ import { attachAndReport, scriptOf, summaryOf } from "../run-access.ts";
 export const handler: Handler = async (ctx, parsed) => {
   const resume = flagText(parsed, "resume");
   if (resume !== undefined)
-    return resumeRun(ctx, { which: resume, retry: [], base: null, detach: flagOn(parsed, "detach") });
+    return resumeRun(ctx, parsed, { which: resume, retry: [], base: null, detach: flagOn(parsed, "detach") });
   const spec = parsed.args[0];
   if (spec === undefined) return noSpec("`run` takes a job spec, or --resume RUN.");
   if (!existsSync(resolve(ctx.env.cwd, spec)))
