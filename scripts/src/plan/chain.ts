@@ -39,7 +39,10 @@ export function pickChain(job: RouteJob, ranking: Ranking): Picks {
   return { members, unresolved };
 }
 
-/** A placeholder means a runtime that is not in the chain yet, one that can take over before one that never could. */
+/**
+ * A placeholder means the best runtime that is not in the chain yet and could take over. It never leads: what leads is
+ * said by `runtime` or by name.
+ */
 function takeDeclared(
   name: string,
   job: RouteJob,
@@ -47,15 +50,17 @@ function takeDeclared(
   take: (by: "declared", fits: (candidate: RouteCandidate) => boolean) => boolean,
 ): boolean {
   if (!isPlaceholder(name)) return take("declared", (candidate) => candidate.record.id === name);
-  const inClass = classOf(name);
-  const fresh = (candidate: RouteCandidate): boolean =>
-    inClass(candidate) && !members.some((member) => member.ranked.candidate.record === candidate.record);
-  const held = controlledJob(job);
   const head = members[0]?.ranked.candidate.record;
-  const able = (candidate: RouteCandidate): boolean =>
-    head === undefined ||
-    weakerConcerns(controlStrength(candidate.record, held), controlStrength(head, held)).length === 0;
-  return take("declared", (candidate) => fresh(candidate) && able(candidate)) || take("declared", fresh);
+  if (head === undefined) return false;
+  const held = controlledJob(job);
+  const inClass = classOf(name);
+  return take(
+    "declared",
+    (candidate) =>
+      inClass(candidate) &&
+      !members.some((member) => member.ranked.candidate.record === candidate.record) &&
+      weakerConcerns(controlStrength(candidate.record, held), controlStrength(head, held)).length === 0,
+  );
 }
 
 /** As recorded in the plan, each with the concerns on which it is weaker than the leader. */

@@ -85,16 +85,16 @@ interface PlaceholderClass {
 
 /** Placeholders and the class of candidates that each stands for. */
 export const PLACEHOLDER_CLASSES: Readonly<Record<RuntimePlaceholder, PlaceholderClass>> = {
-  "<verified-cli-runtime>": { what: "a live CLI agent", holds: isCliAgent },
+  "<verified-cli-runtime>": { what: "live CLI agent", holds: isCliAgent },
   "<verified-read-runtime>": {
-    what: "a live CLI agent that is proven read-only",
+    what: "live CLI agent that is proven read-only",
     holds: (candidate) => isCliAgent(candidate) && provenReadOnly(candidate.record),
   },
   "<verified-judgment-runtime>": {
-    what: "a live candidate of C3",
+    what: "live candidate of C3",
     holds: (candidate) => candidate.finding.capability === "C3",
   },
-  "<verified-fallback-runtime>": { what: "a live candidate", holds: () => true },
+  "<verified-fallback-runtime>": { what: "live candidate", holds: () => true },
 };
 
 /** A runtime that the job insists on; a session pins the runtime that it is one of. */
@@ -113,8 +113,11 @@ export function mayLead(job: RouteJob): (candidate: RouteCandidate) => boolean {
 export const classOf = (name: string | null): ((candidate: RouteCandidate) => boolean) =>
   name === null ? () => true : placeholderClass(name).holds;
 
+/** What a placeholder stands for, in words without an article. */
+export const classWhat = (name: string): string => placeholderClass(name).what;
+
 const placeholderClass = (name: string): PlaceholderClass =>
-  PLACEHOLDER_CLASSES[name as RuntimePlaceholder] ?? { what: "anything known", holds: () => false };
+  PLACEHOLDER_CLASSES[name as RuntimePlaceholder] ?? { what: "known kind of runtime", holds: () => false };
 
 function isCliAgent(candidate: RouteCandidate): boolean {
   return candidate.record.kind === "cli" && !needsName(candidate.record);
@@ -181,7 +184,7 @@ function classMismatch({ candidate, job }: FilterInput): string | null {
   const wanted = placeholderClass(job.runtime);
   if (wanted.holds(candidate)) return null;
   // A fallback that is named belongs to no class but its own.
-  return isNamedFallback(candidate, job) ? null : `is not ${wanted.what}`;
+  return isNamedFallback(candidate, job) ? null : `is no ${wanted.what}`;
 }
 
 function belowCapability({ candidate, job }: FilterInput): string | null {

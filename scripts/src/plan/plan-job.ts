@@ -72,6 +72,7 @@ function originsOf(one: RoutedJob, model: string | null, effort: string | null):
     allowed_tools: derived.tools.origin === "spec" ? "spec" : "policy",
     risk_tier: "policy",
     capability_floor: "policy",
+    owned_paths: job.ownedPaths.length > 0 ? "spec" : "built-in",
     runtime: runtimeGiven ? "spec" : "inventory",
     model: job.model !== null ? "spec" : model === null ? "built-in" : "inventory",
     effort: job.effort !== null ? "spec" : effort === null ? "built-in" : "inventory",

@@ -31,8 +31,7 @@ export function jobText(job: PlanJob, gate: GateReport): string {
   const { route } = job;
   const lines = [
     `${job.id}: ${job.riskTier} (${job.tierDerivation.join(", ")}), ${job.capabilityFloor} (${job.capabilityDerivation.join(", ")})`,
-    ...valuesOf(job).map(([field, value]) => `  ${field}: ${value} [${job.origins[field] ?? "built-in"}]`),
-    `  isolation: ${job.isolation} [${job.isolationOrigin}]`,
+    ...valuesByOrigin(job),
     ...(route.blocked === null ? [] : [`  blocked: ${route.blocked.code}: ${route.blocked.detail}`]),
     ...route.chain.map((member, at) => `  ${at === 0 ? "runs on" : "then"} ${candidateText(member)}`),
     ...(route.why.length === 0 ? [] : [`  because: ${route.why.join("; ")}`]),
@@ -139,17 +138,38 @@ function candidateText(member: Candidate): string {
   return `${leadText(member)}: ${member.capability} (${member.capabilitySource}), ${member.kind === "program" ? "program" : family}${independent}${weaker}`;
 }
 
+const ORIGINS = ["spec", "defaults", "policy", "inventory", "built-in"];
+
+/** Each effective value behind whoever gave it. */
+function valuesByOrigin(job: PlanJob): string[] {
+  const values = valuesOf(job);
+  return ORIGINS.flatMap((origin) => {
+    const own = values.filter(([field]) => (job.origins[field] ?? "built-in") === origin);
+    return own.length === 0
+      ? []
+      : [`  from ${origin}: ${own.map(([field, value]) => `${field}: ${value}`).join("; ")}`];
+  });
+}
+
 function valuesOf(job: PlanJob): [string, string][] {
+  const lead = job.route.chain[0];
+  const runtime = lead?.runtime ?? job.requested?.runtime ?? "none";
+  const list = (values: readonly string[]): string => (values.length === 0 ? "none" : values.join(", "));
   return [
+    ["runtime", job.route.runtimeFrom === null ? runtime : `${runtime} for ${job.route.runtimeFrom}`],
+    ["model", lead?.model ?? "the runtime's own"],
+    ["effort", lead?.effort ?? "the runtime's own"],
     ["effect", job.effect],
     ["timeout", duration(job.timeoutMs)],
-    ["runtime", job.requested?.runtime ?? "router chooses"],
-    ["model", job.route.chain[0]?.model ?? "the runtime's own"],
-    ["effort", job.route.chain[0]?.effort ?? "the runtime's own"],
+    [
+      "isolation",
+      `${job.isolation}${job.isolationOrigin.startsWith("policy") ? ` (${job.isolationOrigin})` : ""}`,
+    ],
+    ["owned_paths", list(job.ownedPaths)],
+    ["allowed_tools", list(job.tools.allowed)],
     ["approval", job.approval],
-    ["allowed_tools", job.tools.allowed.length === 0 ? "none" : job.tools.allowed.join(", ")],
-    ["owned_paths", job.ownedPaths.length === 0 ? "none" : job.ownedPaths.join(", ")],
-    ["retry", `${job.retry.maxAttempts} attempt(s), backoff ${duration(job.retry.backoffMs)}`],
+    ["retry.max_attempts", String(job.retry.maxAttempts)],
+    ["retry.backoff", duration(job.retry.backoffMs)],
     ["fallback.maxPromotions", String(job.maxPromotions)],
     ["max_output_bytes", String(job.maxOutputBytes)],
   ];

@@ -5,7 +5,7 @@ import { isPlaceholder } from "../core/placeholders.ts";
 import type { Candidate } from "../core/runtime.ts";
 import type { RouteJob } from "./candidates.ts";
 import type { Picks } from "./chain.ts";
-import { pinOf } from "./filter.ts";
+import { classWhat, pinOf } from "./filter.ts";
 import { compareIds } from "./job-graph.ts";
 import type { Ranking } from "./rank.ts";
 import type { Rejected } from "./sift.ts";
@@ -40,6 +40,14 @@ export function describeRejected(rejected: readonly Rejected[], job: RouteJob): 
     }));
 }
 
+/** Reasons that say nothing about the candidate: it was never meant for this job. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  "not-named",
+  "native-arbiter",
+  "class-mismatch",
+  "mock-arbiter",
+]);
+
 /** Why nothing is left: what keeps the pinned runtime out, else what keeps out the candidate that is nearest. */
 export function blockOf(job: RouteJob, rejected: readonly Rejected[]): Route["blocked"] {
   const pin = pinOf(job);
@@ -58,15 +66,15 @@ export function blockOf(job: RouteJob, rejected: readonly Rejected[]): Route["bl
         : { code: "needs-onboarding", detail };
     return { code, detail };
   }
-  const live = rejected.filter(
-    (one) => one.live && !one.reasons.some(({ code }) => code === "not-named" || code === "native-arbiter"),
-  );
+  const live = rejected.filter((one) => one.live && !one.reasons.every(({ code }) => ELSEWHERE.has(code)));
   const own = nearest(live);
   if (own !== undefined) return { code: own.reasons[0]?.code ?? "no-live-runtime", detail: of(own) };
   const others = rejected.filter((one) => !one.live).map(of);
+  const wanted = job.runtime === null ? "live runtime" : classWhat(job.runtime);
+  const native = wanted.includes("CLI") ? "" : ", or start from a harness with --harness NAME --subagents";
   return {
     code: "no-live-runtime",
-    detail: `no live runtime may run it${others.length === 0 ? "" : ` (${others.join(", ")})`}: install a CLI agent, or start from a harness with --harness NAME --subagents`,
+    detail: `no ${wanted} may run it${others.length === 0 ? "" : ` (${others.join(", ")})`}: install a CLI agent${native}`,
   };
 }
 
@@ -123,7 +131,7 @@ export function notes(
       code: "pinned-missing",
       message: `\`${pin}\` cannot run it: ${reasonFor(pin, rejected)}; its declared fallback \`${head.runtime}\` does`,
     });
-  for (const name of job.session === null ? picks.unresolved : [])
+  for (const name of job.session === null && head !== undefined ? picks.unresolved : [])
     if (isPlaceholder(name))
       found.push({
         code: "no-fallback",

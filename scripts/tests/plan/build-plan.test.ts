@@ -124,6 +124,7 @@ describe("a plan", () => {
       allowed_tools: "policy",
       risk_tier: "policy",
       capability_floor: "policy",
+      owned_paths: "spec",
       runtime: "inventory",
       model: "built-in",
       effort: "built-in",
@@ -285,10 +286,9 @@ describe("routes in a plan", () => {
     });
     expect(jobs["independent-review"]?.route.chain).toMatchObject([
       { runtime: "codex", independence: "independent", effort: "high" },
-      { runtime: "internal" },
     ]);
     expect(told.filter((line) => !line.startsWith("info"))).toEqual([
-      "warning fallback-weaker: job `independent-review`: the fallback `internal` can never take over: weaker than `codex` in approval, toolGating, timeout, bypass, capture",
+      "warning no-fallback: job `independent-review`: no candidate is left for the fallback <verified-fallback-runtime>: it was dropped",
     ]);
   });
 });

@@ -239,16 +239,16 @@ describe("everything else is reported together", () => {
 
   it("a placeholder's class", () => {
     expect(reasons(internalRecord(), { runtime: "<verified-cli-runtime>" })).toEqual([
-      "class-mismatch: is not a live CLI agent",
+      "class-mismatch: is no live CLI agent",
     ]);
     expect(
       reasons(internalRecord(), { runtime: "<verified-cli-runtime>", fallbackRuntime: ["internal"] }),
     ).toEqual([]);
     expect(reasons(declaredAgent({ id: "pi" }), { runtime: "<verified-read-runtime>" })).toEqual([
-      "class-mismatch: is not a live CLI agent that is proven read-only",
+      "class-mismatch: is no live CLI agent that is proven read-only",
     ]);
     expect(reasons(declaredAgent({ id: "pi" }), { runtime: "<verified-judgment-runtime>" })).toEqual([
-      "class-mismatch: is not a live candidate of C3",
+      "class-mismatch: is no live candidate of C3",
     ]);
     expect(reasons(claude, { runtime: "<verified-judgment-runtime>" })).toEqual([]);
     expect(reasons(internalRecord(), { runtime: "<verified-fallback-runtime>" })).toEqual([]);
@@ -303,7 +303,7 @@ describe("who may lead", () => {
 
 it("knows exactly the placeholders of a spec", () => {
   expect(Object.keys(PLACEHOLDER_CLASSES)).toEqual([...RUNTIME_PLACEHOLDERS]);
-  expect(reasons(claude, { runtime: "<made-up>" })).toEqual(["class-mismatch: is not anything known"]);
+  expect(reasons(claude, { runtime: "<made-up>" })).toEqual(["class-mismatch: is no known kind of runtime"]);
 });
 
 it("has been seen rejecting for every reason in its table", () => {

@@ -89,18 +89,10 @@ describe("one job as text", () => {
       [claude, codex, record({ id: "zed", gateway: true })],
     );
     expect(job("a")).toBe(`a: R1 (task:implement→R1), C2 (task:implement→C2)
-  effect: scoped-write [policy]
-  timeout: 1m [defaults]
-  runtime: claude [spec]
-  model: the runtime's own [built-in]
-  effort: the runtime's own [built-in]
-  approval: require [spec]
-  allowed_tools: read, search, edit, write [policy]
-  owned_paths: src/a/** [built-in]
-  retry: 1 attempt(s), backoff 2s [built-in]
-  fallback.maxPromotions: 2 [built-in]
-  max_output_bytes: 1048576 [built-in]
-  isolation: worktree [policy:write-boundary]
+  from spec: runtime: claude; owned_paths: src/a/**; approval: require
+  from defaults: timeout: 1m
+  from policy: effect: scoped-write; isolation: worktree (policy:write-boundary); allowed_tools: read, search, edit, write
+  from built-in: model: the runtime's own; effort: the runtime's own; retry.max_attempts: 1; retry.backoff: 2s; fallback.maxPromotions: 2; max_output_bytes: 1048576
   runs on claude: C3 (adapter-default), family claude-vendor (adapter-default)
   then codex: C3 (adapter-default), family codex-vendor (adapter-default)
   because: named by the spec
@@ -113,6 +105,12 @@ describe("one job as text", () => {
   has capture text attested: structured verified by candidate
   waits for approval: the spec asks for it
 `);
+  });
+
+  it("says what a placeholder became", () => {
+    expect(
+      rendered([normalJob({ id: "a", runtime: "<verified-cli-runtime>" })], [claude]).job("a"),
+    ).toContain("  from inventory: runtime: claude for <verified-cli-runtime>\n");
   });
 
   it("says why it is blocked", () => {

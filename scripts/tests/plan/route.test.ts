@@ -221,21 +221,39 @@ describe("a placeholder", () => {
     ]);
   });
 
-  it("among the fallbacks takes one that could take over before one that never could", () => {
+  it("among the fallbacks takes only one that could take over", () => {
     const weak = record({ id: "a", isolation: { value: "none", evidence: "verified" } });
-    const answer = route([weak, claude, codex], {
-      runtime: "claude",
+    const fallback = { runtime: "claude", fallbackRuntime: ["<verified-fallback-runtime>"] };
+    expect(chainOf(route([weak, claude, codex], fallback))).toEqual(["claude", "codex"]);
+    const none = route([weak, claude, internalRecord()], fallback);
+    expect(chainOf(none)).toEqual(["claude"]);
+    expect(none.notes.map(({ code }) => code)).toEqual(["no-fallback"]);
+  });
+
+  it("among the fallbacks never leads", () => {
+    const answer = route([internalRecord(), missing("claude")], {
+      runtime: "<verified-cli-runtime>",
       fallbackRuntime: ["<verified-fallback-runtime>"],
     });
-    expect(chainOf(answer)).toEqual(["claude", "codex"]);
-    const only = route([weak, claude], {
-      runtime: "claude",
-      fallbackRuntime: ["<verified-fallback-runtime>"],
+    expect(answer.route).toMatchObject({
+      chain: [],
+      blocked: {
+        code: "no-live-runtime",
+        detail: "no live CLI agent may run it (`claude`: unavailable: not-found): install a CLI agent",
+      },
     });
-    expect(chainOf(only)).toEqual(["claude", "a"]);
-    expect(notesOf(only)).toEqual([
-      "fallback-weaker: the fallback `a` can never take over: weaker than `claude` in isolation",
-    ]);
+    expect(answer.notes).toEqual([]);
+    const pinned = { runtime: "claude", fallbackRuntime: ["<verified-fallback-runtime>"] };
+    expect(route([codex, missing("claude")], pinned).route.blocked?.code).toBe("needs-onboarding");
+  });
+
+  it("whose class nobody is in is told so", () => {
+    expect(route([internalRecord()], { runtime: "<verified-cli-runtime>" }).route.blocked?.code).toBe(
+      "no-live-runtime",
+    );
+    expect(
+      route([pi], { runtime: "<verified-cli-runtime>", capabilityFloor: "C3" }).route.blocked?.code,
+    ).toBe("below-capability");
   });
 });
 
