@@ -67,7 +67,7 @@ function originsOf(one: RoutedJob, model: string | null, effort: string | null):
   const runtimeGiven = isExplicitRuntime(job.runtime);
   return {
     ...job.origins,
-    effect: job.effectSource === "declared" ? (job.origins["effect"] ?? "spec") : "policy",
+    effect: job.origins["effect"] ?? "built-in",
     isolation: isolation.origin.startsWith("policy:") ? "policy" : isolation.origin,
     allowed_tools: derived.tools.origin === "spec" ? "spec" : "policy",
     risk_tier: "policy",

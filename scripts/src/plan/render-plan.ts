@@ -153,10 +153,11 @@ function valuesByOrigin(job: PlanJob): string[] {
 
 function valuesOf(job: PlanJob): [string, string][] {
   const lead = job.route.chain[0];
-  const runtime = lead?.runtime ?? job.requested?.runtime ?? "none";
+  const { runtimeFrom, pinned } = job.route;
+  const runtime = lead?.runtime ?? (pinned ? (job.requested?.runtime ?? "none") : "none");
   const list = (values: readonly string[]): string => (values.length === 0 ? "none" : values.join(", "));
   return [
-    ["runtime", job.route.runtimeFrom === null ? runtime : `${runtime} for ${job.route.runtimeFrom}`],
+    ["runtime", runtimeFrom === null ? runtime : `${runtime} for ${runtimeFrom}`],
     ["model", lead?.model ?? "the runtime's own"],
     ["effort", lead?.effort ?? "the runtime's own"],
     ["effect", job.effect],

@@ -69,9 +69,10 @@ export function blockOf(job: RouteJob, rejected: readonly Rejected[]): Route["bl
   const live = rejected.filter((one) => one.live && !one.reasons.every(({ code }) => ELSEWHERE.has(code)));
   const own = nearest(live);
   if (own !== undefined) return { code: own.reasons[0]?.code ?? "no-live-runtime", detail: of(own) };
-  const others = rejected.filter((one) => !one.live).map(of);
   const wanted = job.runtime === null ? "live runtime" : classWhat(job.runtime);
-  const native = wanted.includes("CLI") ? "" : ", or start from a harness with --harness NAME --subagents";
+  const cliOnly = wanted.includes("CLI");
+  const others = rejected.filter((one) => !one.live && !(cliOnly && one.runtime === "internal")).map(of);
+  const native = cliOnly ? "" : ", or start from a harness with --harness NAME --subagents";
   return {
     code: "no-live-runtime",
     detail: `no ${wanted} may run it${others.length === 0 ? "" : ` (${others.join(", ")})`}: install a CLI agent${native}`,

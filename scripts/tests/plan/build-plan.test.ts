@@ -119,7 +119,7 @@ describe("a plan", () => {
     );
     expect(jobs["a"]?.origins).toEqual({
       timeout: "defaults",
-      effect: "policy",
+      effect: "built-in",
       isolation: "policy",
       allowed_tools: "policy",
       risk_tier: "policy",

@@ -91,8 +91,8 @@ describe("one job as text", () => {
     expect(job("a")).toBe(`a: R1 (task:implement→R1), C2 (task:implement→C2)
   from spec: runtime: claude; owned_paths: src/a/**; approval: require
   from defaults: timeout: 1m
-  from policy: effect: scoped-write; isolation: worktree (policy:write-boundary); allowed_tools: read, search, edit, write
-  from built-in: model: the runtime's own; effort: the runtime's own; retry.max_attempts: 1; retry.backoff: 2s; fallback.maxPromotions: 2; max_output_bytes: 1048576
+  from policy: isolation: worktree (policy:write-boundary); allowed_tools: read, search, edit, write
+  from built-in: model: the runtime's own; effort: the runtime's own; effect: scoped-write; retry.max_attempts: 1; retry.backoff: 2s; fallback.maxPromotions: 2; max_output_bytes: 1048576
   runs on claude: C3 (adapter-default), family claude-vendor (adapter-default)
   then codex: C3 (adapter-default), family codex-vendor (adapter-default)
   because: named by the spec
