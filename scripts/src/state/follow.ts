@@ -50,6 +50,8 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
     journalId = journal.id;
     const bytes = disk.readFrom(journalPath, offset);
     const index = indexJournal(bytes);
+    // A whole line that is none: the journal was emptied and written again past our place in it.
+    if (index.garbage.some((piece) => piece.end < bytes.length)) return false;
     const lines = index.lines.filter((line) => line.start < index.next);
     let seq = state.seq;
     let epoch = state.epoch;

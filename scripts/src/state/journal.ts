@@ -11,9 +11,13 @@ const CLOSE = Buffer.from("}");
 const LF = 10;
 const CR = 13;
 
-export function encodeLine(line: JournalLine): string {
+/** The line's bytes with its line end. */
+export function encodeLine(line: JournalLine): Buffer {
   const body = JSON.stringify({ seq: line.seq, epoch: line.epoch, ts: line.ts, records: line.records });
-  return `${body.slice(0, -1)}${SEAL}${hex(crc32(body))}"}\n`;
+  const bytes = Buffer.from(`${body.slice(0, -1)}${SEAL}00000000"}\n`);
+  const seal = bytes.length - 1 - SEAL_LENGTH;
+  bytes.write(hex(crc32(CLOSE, crc32(bytes.subarray(0, seal)))), seal + SEAL.length, "latin1");
+  return bytes;
 }
 
 export interface LineRef {

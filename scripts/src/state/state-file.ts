@@ -49,9 +49,8 @@ export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFilePr
   let document: unknown;
   try {
     document = JSON.parse(text);
-  } catch (error) {
-    const where = error instanceof Error ? error.message : String(error);
-    return err({ code: "state-damaged", what: `it is not JSON: ${where}`, parses: false });
+  } catch {
+    return err({ code: "state-damaged", what: notJson(text), parses: false });
   }
   const result = migrate(document);
   if (!result.ok) return result;
@@ -62,8 +61,55 @@ export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFilePr
   if (lineEnds) return ok({ state, repairs: ["state.json had its line ends changed; they are put back"] });
   if (crc !== undefined)
     return err({ code: "state-damaged", what: "its content does not match its checksum", parses: true });
+  const unknown = Object.keys(state).find((key) => !Object.hasOwn(MEMBERS, key));
+  if (unknown !== undefined)
+    return err({ code: "state-damaged", what: `it has an unknown member \`${unknown}\``, parses: true });
   return ok({ state, repairs: ["state.json carried no checksum and was taken as edited by hand"] });
 }
+
+/** Where a person would look; the parser's own words quote the content and differ between versions of Node. */
+function notJson(text: string): string {
+  if (text.trim() === "") return "it is empty";
+  const lines = text.split("\n");
+  const isJob = (line: string): boolean => {
+    try {
+      return JSON.parse(`{${line.replace(/,$/, "")}}`) !== null;
+    } catch {
+      return false;
+    }
+  };
+  const bad = lines.findIndex(
+    (line, i) => i > 0 && line.startsWith('"') && !line.startsWith('"crc"') && !isJob(line),
+  );
+  return bad === -1 ? "it is not whole JSON" : `line ${bad + 1} is not JSON`;
+}
+
+/** Of a file without checksum; a flipped bit in the checksum's own name must not pass for its absence. */
+const MEMBERS: Readonly<Record<keyof State, true>> = {
+  schemaVersion: true,
+  seq: true,
+  epoch: true,
+  runId: true,
+  specPath: true,
+  specSha256: true,
+  graphSha256: true,
+  baseRef: true,
+  baseCommit: true,
+  harness: true,
+  createdAt: true,
+  updatedAt: true,
+  endedAt: true,
+  status: true,
+  reason: true,
+  cancelRequested: true,
+  mock: true,
+  notes: true,
+  supervisorRunId: true,
+  approvals: true,
+  arbiters: true,
+  jobs: true,
+  crc: true,
+};
 
 function checkSeal(bytes: Buffer): "whole" | "broken" {
   const at = bytes.lastIndexOf(SEAL_BYTES);

@@ -215,7 +215,7 @@ function createStore(o: {
       }
     },
     async takeOver(repairs) {
-      await writer.tidy();
+      await writer.prepare();
       const notes = repairs.map((note): JournalRecord => ({ type: "run", patch: {}, note }));
       const records: JournalRecord[] = notes.length > 0 ? notes : [{ type: "run", patch: {} }];
       applyAll(state, records);

@@ -135,11 +135,8 @@ function withRoute(job: Job, attempt: Attempt): Job {
 
 /** Like a spread, but a member given as undefined is left alone: the journal cannot say it. */
 function merge<T extends object>(base: T, patch: Partial<NoInfer<T>>): T {
-  const next = { ...base };
-  for (const key of Object.keys(patch) as (keyof T)[]) {
-    const value = patch[key];
-    if (value !== undefined) next[key] = value as T[keyof T];
-  }
+  const next = { ...base, ...patch } as T;
+  for (const key of Object.keys(patch) as (keyof T)[]) if (next[key] === undefined) next[key] = base[key];
   return next;
 }
 

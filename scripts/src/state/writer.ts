@@ -78,6 +78,8 @@ export class StateWriter {
       this.verify();
       if (this.stateBytes <= this.o.ports.inlineBytes) await this.replaceState((fd) => this.fillSmall(fd));
       else if (whole || !(await this.append(records))) await this.replaceState((fd) => this.fillLarge(fd));
+      // A process that was stopped meanwhile must not act on a step that its successor has already judged.
+      this.verify();
     } catch (error) {
       throw error instanceof StateFaultError
         ? error
@@ -85,14 +87,15 @@ export class StateWriter {
     }
   }
 
-  /** Removes what earlier processes left half-made, and sees that there is a journal. */
-  async tidy(): Promise<void> {
+  /**
+   * What must hold before the first step: the names that were found are on the platter. A predecessor may have died
+   * between a rename and its sync; a power loss would bring back the older state.json under our newer journal.
+   */
+  async prepare(): Promise<void> {
     for (const name of this.disk.list(this.o.runDir))
       if (LEFTOVER.test(name)) this.disk.remove(join(this.o.runDir, name));
-    if (this.disk.stamp(this.journalPath) === null) {
-      this.openJournal();
-      await this.disk.syncDir(this.o.runDir);
-    }
+    if (this.disk.stamp(this.journalPath) === null) this.openJournal();
+    await this.disk.syncDir(this.o.runDir);
   }
 
   close(): void {
@@ -116,7 +119,7 @@ export class StateWriter {
   /** False when the journal would outgrow the snapshot: then a new snapshot is the cheaper step. */
   private async append(records: readonly JournalRecord[]): Promise<boolean> {
     const { seq, epoch, updatedAt } = this.o.state;
-    const line = Buffer.from(encodeLine({ seq, epoch, ts: updatedAt, records }));
+    const line = encodeLine({ seq, epoch, ts: updatedAt, records });
     const limit = Math.max(this.o.ports.journalFloorBytes, JOURNAL_FACTOR * this.stateBytes);
     if (this.journalBytes + line.length > limit) return false;
     try {
@@ -147,7 +150,11 @@ export class StateWriter {
     this.snapshotSeq = this.o.state.seq;
     if (bytes > this.o.ports.inlineBytes) this.texts.clear();
     if (this.journalBytes === 0) return;
-    this.disk.truncate(this.openJournal());
+    this.verify();
+    const journal = this.openJournal();
+    this.disk.truncate(journal);
+    // Or a power loss might keep the old length under the blocks of the next line: a mixture of two lines.
+    await this.disk.syncData(journal);
     this.journalBytes = 0;
   }
 
