@@ -172,7 +172,6 @@ export class Capture {
       emit: (piece) => {
         if (piece.end <= start) return;
         if (piece.start >= start) kept.push(piece);
-        else if (piece.masked && gap) start = piece.end;
         else kept.push(piece.masked ? piece : { ...piece, bytes: piece.bytes.subarray(start - piece.start) });
       },
     });

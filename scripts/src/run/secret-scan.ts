@@ -13,7 +13,7 @@ export interface Mask {
 export interface Findings {
   /** What to mask; sorted, not overlapping. */
   readonly masks: readonly Mask[];
-  /** Starts of matches that run to the end of the bytes and could go on, and of shapes whose end is still to come. */
+  /** Starts of shapes that may still be completed by what comes on the next line. */
   readonly open: readonly number[];
 }
 
@@ -95,8 +95,6 @@ function tryShapes(o: {
     const found = pattern.exec(o.text);
     if (found === null) continue;
     hit = true;
-    const end = pattern.lastIndex;
-    if (end === o.text.length) o.open.push(o.start);
     const secret = found[group] ?? found[0];
     // The secret is the last thing of its shape, so this is its place; asking the engine for indices costs as much as a match.
     const start = o.start + found[0].lastIndexOf(secret);

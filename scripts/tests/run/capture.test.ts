@@ -84,6 +84,15 @@ describe("what fits is kept whole", () => {
     }
   });
 
+  it("is masked in one piece where the head ends, which no reader sees", () => {
+    const telegram = `123456789:AA${"Abc1".repeat(8)}x`;
+    for (const secret of [SECRET, telegram])
+      for (let shift = -secret.length - 2; shift <= 2; shift += 1) {
+        const text = `${"h ".repeat(480)}${"h".repeat(64 + shift)} ${secret} ${"t ".repeat(400)}`;
+        expect(capture([Buffer.from(text)], 2_048).text).toBe(redactText(text, [SECRET]));
+      }
+  });
+
   it("masks a secret at every split offset", () => {
     const bytes = Buffer.from(`before ${SECRET} after\n`);
     for (let at = 0; at <= bytes.length; at += 1)
@@ -150,9 +159,23 @@ describe("what does not fit", () => {
       }
   });
 
+  it("shows one mask for a secret across either edge, and still counts to the byte", () => {
+    const head = `${"h".repeat(1_014)}${SECRET}`;
+    const { text, summary } = capture([Buffer.from(`${head}${"t".repeat(5_000)}`)], 2_048);
+    expect(text).toBe(
+      `${"h".repeat(1_014)}[REDACTED]\n[… ${5_000 - 1_024} bytes dropped …]\n${"t".repeat(1_024)}`,
+    );
+    expect(summary).toMatchObject({ keptBytes: head.length + 1_024, redactions: 1 });
+    const tail = `${SECRET}${"t".repeat(1_014)}`;
+    const other = capture([Buffer.from(`${"h".repeat(5_000)}${tail}`)], 2_048);
+    expect(other.text).toBe(
+      `${"h".repeat(1_024)}\n[… ${5_000 + SECRET.length - 1_024 - 10} bytes dropped …]\n[REDACTED]${"t".repeat(1_014)}`,
+    );
+  });
+
   it("ends the head and begins the tail with whole characters", () => {
     for (let shift = 0; shift < 4; shift += 1) {
-      const { text, summary } = capture([Buffer.from("a".repeat(shift) + "😀".repeat(2_000))], 1_024);
+      const { text, summary } = capture([Buffer.from("a".repeat(shift) + "😀".repeat(2_000))], 1_026);
       expect(text).not.toContain("\ufffd");
       expect(summary.invalidBytes).toBe(0);
     }

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { countsUp, lastPid, leftBehind, markPids, type PidMark } from "../../src/run/last-pid.ts";
+import { markersOf } from "../../src/run/process-tree.ts";
 import { freshMarker, PATH } from "./support.ts";
 
 const now = (): number => performance.now();
@@ -38,6 +39,7 @@ describe("looking only at the processes created since a job began", () => {
   ])("finds one that is left %s", async (_, line) => {
     const marker = freshMarker();
     const job = await ran(line, marker);
+    if (line.startsWith("env -i")) await vi.waitFor(() => expect(markersOf(job.left)).toEqual([]));
     const answer = look(job, marker);
     process.kill(job.left, "SIGKILL");
     expect(answer).toBe("some");
