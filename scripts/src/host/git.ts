@@ -108,7 +108,10 @@ export async function git(args: readonly string[], options: GitOptions): Promise
   });
   return {
     exitCode: result.truncated ? null : result.exitCode,
-    stdout: result.stdout.toString("utf8"),
+    // Decoded only when asked for: a listing of paths can have megabytes and is read as bytes.
+    get stdout() {
+      return result.stdout.toString("utf8");
+    },
     stderr: result.stderr.toString("utf8"),
     stdoutBytes: result.stdout,
     timedOut: result.timedOut,

@@ -19,13 +19,14 @@ export interface Look {
 /** Null when there is nothing at that path, or nothing that we may look at. */
 export function lookAt(root: string, path: BytePath["disk"]): Look | null {
   try {
-    const s = fs.lstatSync(below(root, path), { bigint: true });
+    const s = fs.lstatSync(below(root, path));
     return {
       kind: s.isFile() ? "file" : s.isSymbolicLink() ? "link" : s.isDirectory() ? "folder" : "other",
-      stat: `${s.size}:${s.mtimeNs}:${s.ctimeNs}:${s.ino}:${s.mode}`,
-      size: Number(s.size),
-      executable: (s.mode & 0o111n) !== 0n,
-      ctimeMs: Number(s.ctimeNs / 1_000_000n),
+      // Fractions of a millisecond included: the times are exact to a quarter of a microsecond.
+      stat: `${s.size}:${s.mtimeMs}:${s.ctimeMs}:${s.ino}:${s.mode}`,
+      size: s.size,
+      executable: (s.mode & 0o111) !== 0,
+      ctimeMs: s.ctimeMs,
     };
   } catch {
     return null;

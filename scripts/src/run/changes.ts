@@ -40,13 +40,20 @@ interface Entry {
   readonly fresh: boolean;
 }
 
+interface Listing {
+  readonly digest: string;
+  readonly bytes: Buffer;
+  /** Size, times and inode of the index file; empty when it was written too recently to be recognised by them. */
+  readonly indexStat: string;
+}
+
 /** Opaque outside this module; `encodeFingerprint` makes it a string for disk. */
 export interface Fingerprint {
   /** "unreadable": git could not read its own repository. */
   readonly kind: "git" | "manifest" | "too-large" | "unreadable";
   readonly head: { readonly ref: string; readonly commit: string | null } | null;
   /** Output of `ls-files -v -s -z`, and its SHA-256. */
-  readonly listing: { readonly digest: string; readonly bytes: Buffer } | null;
+  readonly listing: Listing | null;
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
@@ -82,11 +89,12 @@ export async function takeFingerprint(options: FingerprintOptions): Promise<Fing
 interface Reader {
   readonly entries: Map<string, Entry>;
   readonly excluded: (path: string) => boolean;
+  /** A promise only where content had to be read. */
   add(
     path: BytePath,
     tracking: Tracking,
     o?: { readonly blob?: string | null; readonly look?: Look },
-  ): Promise<void>;
+  ): Promise<void> | undefined;
 }
 
 function createReader(options: FingerprintOptions): Reader {
@@ -106,30 +114,32 @@ function createReader(options: FingerprintOptions): Reader {
   return {
     entries,
     excluded,
-    async add(path, tracking, o = {}) {
-      if (excluded(path.text)) return;
+    add(path, tracking, o = {}) {
+      if (excluded(path.text)) return undefined;
       const look = o.look ?? lookAt(options.root, path.disk);
       const blob = o.blob ?? null;
       if (look === null || look.kind === "folder" || isMountPoint(path.text, look)) {
         entries.set(path.text, { ...ABSENT, tracking });
-        return;
+        return undefined;
       }
+      const put = (read: { readonly sha256: string | null; readonly blob: string | null } | null): void => {
+        entries.set(path.text, {
+          tracking,
+          kind: look.kind,
+          stat: look.stat,
+          executable: look.executable,
+          sha256: read?.sha256 ?? null,
+          blob: blob ?? read?.blob ?? null,
+          fresh: look.ctimeMs > takenAt - FRESH_MS,
+        });
+      };
       const known = previous?.get(path.text);
       const same = known !== undefined && known.stat === look.stat && !known.fresh && known.sha256 !== null;
-      const read = same
-        ? known
-        : mayRead(look, tracking)
-          ? await digestsOf(options.root, path.disk, look)
-          : null;
-      entries.set(path.text, {
-        tracking,
-        kind: look.kind,
-        stat: look.stat,
-        executable: look.executable,
-        sha256: read?.sha256 ?? null,
-        blob: blob ?? read?.blob ?? null,
-        fresh: look.ctimeMs > takenAt - FRESH_MS,
-      });
+      if (same || !mayRead(look, tracking)) {
+        put(same ? known : null);
+        return undefined;
+      }
+      return digestsOf(options.root, path.disk, look).then(put);
     },
   };
 }
@@ -193,8 +203,8 @@ async function withGit(options: FingerprintOptions, gitDir: string, reader: Read
     .map((pattern) =>
       pattern.endsWith("*") ? `:(exclude,top,glob)${pattern}/**` : `:(exclude,top,literal)${pattern}`,
     );
-  const [listed, answered] = await Promise.all([
-    git(["ls-files", "-v", "-s", "-z"], { ...base, config }),
+  const [listing, answered] = await Promise.all([
+    readListing({ ...base, config }, gitDir, options.previous?.listing ?? null),
     git(
       [
         "status",
@@ -212,16 +222,29 @@ async function withGit(options: FingerprintOptions, gitDir: string, reader: Read
       { ...base, config },
     ),
   ]);
-  if (listed.exitCode !== 0 || answered.exitCode !== 0)
+  if (listing === null || answered.exitCode !== 0)
     return { kind: "unreadable", head: null, listing: null, entries: new Map() };
   const status = parseStatus(answered.stdoutBytes);
-  const digest = sha256(listed.stdoutBytes);
-  const earlier = options.previous?.listing;
-  const listing = earlier?.digest === digest ? earlier : { digest, bytes: listed.stdoutBytes };
   await readStatus(options.root, status, reader);
   await readSpecial(options.root, listing.bytes, reader);
   await readPrevious(options, listing.bytes, reader);
   return { kind: "git", head: status.head, listing, entries: reader.entries };
+}
+
+/** The index as text. Taken over from an earlier measurement while the index file is the same. */
+async function readListing(
+  options: GitOptions,
+  gitDir: string,
+  previous: Listing | null,
+): Promise<Listing | null> {
+  const index = lookAt(gitDir, "index");
+  if (previous !== null && index !== null && index.stat === previous.indexStat) return previous;
+  const settled = index !== null && index.ctimeMs < Date.now() - FRESH_MS;
+  const listed = await git(["ls-files", "-v", "-s", "-z"], options);
+  if (listed.exitCode !== 0) return null;
+  const digest = sha256(listed.stdoutBytes);
+  const bytes = previous?.digest === digest ? previous.bytes : listed.stdoutBytes;
+  return { digest, bytes, indexStat: settled ? index.stat : "" };
 }
 
 async function readStatus(root: string, status: GitStatus, reader: Reader): Promise<void> {
@@ -241,9 +264,9 @@ async function readFolder(root: string, folder: BytePath, tracking: Tracking, re
   if (lookAt(root, folder.disk)?.kind !== "folder") return reader.add(folder, tracking);
   await walk(root, folder, {
     skip: (path) => reader.excluded(path) || isGitFolder(path),
-    async onEntry(path, look) {
-      await reader.add(path, tracking, { look });
-      return true;
+    onEntry(path, look) {
+      const reading = reader.add(path, tracking, { look });
+      return reading === undefined ? true : reading.then(() => true);
     },
   });
 }
@@ -406,7 +429,7 @@ export function decodeFingerprint(text: string): Fingerprint | null {
     return {
       kind: value.kind,
       head: value.head,
-      listing: bytes === null ? null : { digest: sha256(bytes), bytes },
+      listing: bytes === null ? null : { digest: sha256(bytes), bytes, indexStat: "" },
       entries: new Map(
         value.entries.map(([path, tracking, kind, stat, executable, digest, blob, fresh]) => [
           path,
