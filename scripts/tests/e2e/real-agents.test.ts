@@ -1,0 +1,147 @@
+/** A real claude and a real codex in one run: one writes a file, the other reviews it; killed in the middle, resumed, nothing lost or doubled. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../../dev/repo.ts";
+import { followRun } from "../../src/state/follow.ts";
+import { lockOwner } from "../../src/state/lock.ts";
+import { installCli } from "../support/clis.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { WIRINGS } from "../support/real-run.ts";
+import { throwawayRepo } from "../support/throwaway-repo.ts";
+import { builtTool, runDirOf, runProcess, stateOf } from "../support/tool.ts";
+
+const tool = builtTool();
+let server: ModelServer;
+let home: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startModelServer();
+  mkdirSync(join(ROOT, ".lab/homes"), { recursive: true });
+  home = mkdtempSync(join(ROOT, ".lab/homes/pair-"));
+  const bins = [await installCli("claude"), await installCli("codex")];
+  const wirings = [WIRINGS.claude(server)(home), WIRINGS.codex(server)(home)];
+  for (const wiring of wirings)
+    for (const [path, text] of Object.entries(wiring.files)) {
+      mkdirSync(join(home, path, ".."), { recursive: true });
+      writeFileSync(join(home, path), text);
+    }
+  // An overridden base URL makes a CLI C2 with an unknown family: the home policy states what the loopback model stands for.
+  mkdirSync(join(home, ".orchestrate"), { recursive: true });
+  writeFileSync(
+    join(home, ".orchestrate/policy.yaml"),
+    "version: 1\ncandidates:\n  - {runtime: claude, capability: C3, family: anthropic}\n  - {runtime: codex, capability: C3, family: openai}\n",
+  );
+  env = {
+    ...wirings[0]?.env,
+    ...wirings[1]?.env,
+    HOME: home,
+    PATH: `${bins.join(":")}:${process.env["PATH"]}`,
+  };
+}, 600_000);
+
+afterAll(async () => {
+  await server.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const spec = (pause: string): string =>
+  JSON.stringify({
+    version: 1,
+    concurrency: 1,
+    outcome: "A note that says hello.",
+    defaults: { timeout: "3m" },
+    jobs: [
+      {
+        id: "write",
+        task: "implement",
+        runtime: "claude",
+        isolation: "worktree",
+        prompt: "[[stub: write note.txt hello]] [[stub: say wrote note.txt]]",
+        expected_output: "note.txt",
+        owned_paths: ["note.txt"],
+        outputs: [{ path: "note.txt" }],
+        verification: [{ command: "grep", args: ["-q", "hello", "note.txt"] }],
+      },
+      {
+        id: "review",
+        task: "review",
+        runtime: "codex",
+        model: "stub-model",
+        depends_on: ["write"],
+        prompt: `${pause}[[stub: say The note says hello. No risk found.]]`,
+        expected_output: "A review.",
+      },
+    ],
+  });
+
+function scene(pause: string) {
+  const repo = throwawayRepo({ "README.md": "# pair\n" });
+  writeFileSync(join(repo.path, "jobs.json"), spec(pause));
+  repo.commit("spec");
+  return repo;
+}
+
+const agents = (runDir: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(stateOf(runDir).jobs).map(([id, job]) => [
+      id,
+      `${job.status} on ${job.runtime}, ${job.attempts} attempt(s)`,
+    ]),
+  );
+
+describe("a real claude and a real codex in one run", () => {
+  it("one writes, the other reviews, and both wait for an independent verdict", async () => {
+    const repo = scene("");
+    const run = await tool().json(["run", "jobs.json"], { cwd: repo.path, env });
+    expect(agents(runDirOf(run))).toEqual({
+      write: "success on claude, 1 attempt(s)",
+      review: "success on codex, 1 attempt(s)",
+    });
+    expect(run.code).toBe(3);
+    expect(run.next.map((next) => next.action)).toEqual(["arbitrate_native"]);
+    const state = stateOf(runDirOf(run));
+    expect(repo.git("show", `${state.jobs["write"]?.branch}:note.txt`)).toBe("hello");
+    expect(readFileSync(join(runDirOf(run), "review/prompt.md"), "utf8")).toContain("wrote note.txt");
+    expect(readFileSync(join(runDirOf(run), "review/result.md"), "utf8")).toContain("The note says hello.");
+  }, 480_000);
+
+  it("killed while the second works, it resumes: the first is not run again, the second is not run twice at once", async () => {
+    const repo = scene("[[stub: sleep 8]] ");
+    const started = await tool().json(["run", "jobs.json", "--detach"], { cwd: repo.path, env });
+    const runDir = runDirOf(started);
+    const follower = followRun(runDir);
+    for (;;) {
+      follower.poll();
+      const review = follower.state().jobs["review"]?.attemptRecords.at(-1);
+      if (review?.phase === "working" && review.pid !== null) break;
+      if (!(await follower.changed(120_000))) throw new Error("the review never started");
+    }
+    follower.close();
+    const owner = lockOwner(runDir);
+    process.kill(owner?.pid as number, "SIGKILL");
+    const before = server.calls.filter(
+      (call) => call.prompt.includes("note.txt") && call.protocol === "anthropic",
+    ).length;
+    const resumed = await tool().json(["resume", runDir], { cwd: repo.path, env });
+    expect(agents(runDir)).toEqual({
+      write: "success on claude, 1 attempt(s)",
+      review: "success on codex, 2 attempt(s)",
+    });
+    expect(stateOf(runDir).jobs["review"]?.attemptRecords.map((a) => `${a.relation} ${a.status}`)).toEqual([
+      "first interrupted",
+      "resume success",
+    ]);
+    expect(resumed.code).toBe(3);
+    const after = server.calls.filter(
+      (call) => call.prompt.includes("note.txt") && call.protocol === "anthropic",
+    ).length;
+    expect(after).toBe(before);
+    const left = await runProcess(
+      ["sh", "-c", `grep -lz "ORCHESTRATE_JOB=${runDir}" /proc/[0-9]*/environ 2>/dev/null | wc -l`],
+      { cwd: repo.path, env: { PATH: process.env["PATH"] ?? "" } },
+    );
+    expect(left.stdout.trim()).toBe("0");
+  }, 480_000);
+});
