@@ -40,8 +40,8 @@ export function checkCommand(value: CommandLike, path: Path, say: Say, own: read
  */
 export function isShellString(command: string): boolean {
   if (/[|&;<>()$`"'*?[\]{}\n\r]/.test(command)) return true;
-  const space = command.search(/\s(?!.*[/\\])/);
-  if (space !== -1) return true;
+  const folders = Math.max(command.lastIndexOf("/"), command.lastIndexOf("\\")) + 1;
+  if (/\s/.test(command.slice(folders))) return true;
   return /\s/.test(command) && !/^(?:\.{0,2}[/\\]|[A-Za-z]:[/\\])/.test(command);
 }
 

@@ -166,7 +166,9 @@ function checkOutputs(spec: LooseSpec, graph: JobGraph | null, say: Say): void {
     for (const [index, output] of (entry.job.outputs ?? []).entries()) {
       if (pathProblem(output.path) !== null) continue;
       const file = plainPath(`${folderOf(entry, spec)}/${output.path}`);
-      writers.set(file, [...(writers.get(file) ?? []), { entry, index }]);
+      const list = writers.get(file);
+      if (list === undefined) writers.set(file, [{ entry, index }]);
+      else list.push({ entry, index });
     }
   const shared = [...writers.values()].filter((list) => list.length > 1);
   if (shared.length === 0) return;

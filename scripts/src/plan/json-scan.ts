@@ -71,7 +71,7 @@ export function outlineJson(text: string): JsonOutline {
 }
 
 /** Index after the closing quote; an open string ends with its line, as it does for the reader of errors. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     if (unit === QUOTE) return at + 1;

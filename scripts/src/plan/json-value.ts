@@ -2,7 +2,7 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { SPEC_LIMITS } from "../core/policy.ts";
 import { type Fault, MAX_READ_FAULTS, type Path } from "./fault.ts";
-import { findKeyFaults, outlineJson } from "./json-scan.ts";
+import { endOfString, findKeyFaults, outlineJson } from "./json-scan.ts";
 import { textFault } from "./yaml-value.ts";
 
 export interface JsonValue {
@@ -55,28 +55,18 @@ function countKeys(value: unknown): number {
 /** Only an escape can put NUL or half a pair into a text that is UTF-8 and free of control characters. */
 function escapedFaults(text: string): Fault[] {
   const faults: Fault[] = [];
-  for (const match of text.matchAll(/\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})/g)) {
-    if (faults.length >= MAX_READ_FAULTS) break;
-    const start = text.lastIndexOf("\n", match.index) + 1;
-    const open = openingQuote(text, start, match.index);
-    const literal = /^"(?:[^"\\]|\\.)*"/.exec(text.slice(open, open + 1_000_000))?.[0];
-    if (literal === undefined || faults.some((fault) => fault.offset === open)) continue;
-    const fault = textFault(JSON.parse(literal) as string, open);
+  if (!ESCAPE.test(text)) return faults;
+  for (let open = text.indexOf('"'); open !== -1 && faults.length < MAX_READ_FAULTS; ) {
+    const end = endOfString(text, open);
+    const literal = text.slice(open, end);
+    const fault = ESCAPE.test(literal) ? textFault(JSON.parse(literal) as string, open) : null;
     if (fault !== null) faults.push(fault);
+    open = text.indexOf('"', end);
   }
   return faults;
 }
 
-/** JSON strings never span lines, so the quotes of one line are enough. */
-function openingQuote(text: string, lineStart: number, at: number): number {
-  let open = -1;
-  for (let index = lineStart; index < at; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit === 0x5c) index += 1;
-    else if (unit === 0x22) open = open === -1 ? index : -1;
-  }
-  return open === -1 ? at : open;
-}
+const ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
 function syntaxFaults(text: string): Fault[] {
   const errors: ParseError[] = [];
@@ -92,10 +82,11 @@ function syntaxFaults(text: string): Fault[] {
 
 /** What follows on the same line is nearly always a consequence of the first. */
 function firstOfEachLine(text: string, errors: readonly ParseError[]): ParseError[] {
-  let checked = -1;
+  let lineEnd = -1;
   return errors.filter((error) => {
-    if (checked !== -1 && !text.slice(checked, error.offset).includes("\n")) return false;
-    checked = error.offset;
+    if (error.offset <= lineEnd) return false;
+    const end = text.indexOf("\n", error.offset);
+    lineEnd = end === -1 ? text.length : end;
     return true;
   });
 }
