@@ -76,7 +76,7 @@ const block = (jobId: string, value: { code: string; detail: string }): JournalR
 ];
 
 /** SHA-256 of everything that the approval covers; any change of it asks again. */
-export function approvalScope(s: Session, job: PlanJob): string {
+function approvalScope(s: Session, job: PlanJob): string {
   const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
   const brief = writeBrief({
     job,

@@ -1,11 +1,11 @@
 /** Asks for verdicts and applies them: nothing is accepted because somebody said so, the producer least of all. */
 import { randomBytes } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Arbiter } from "../core/generated/state.ts";
 import type { Candidate, PlanJob } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
-import { ensureDir, PRIVATE_FILE } from "../host/files.ts";
+import { ensureDir, writePrivate } from "../host/files.ts";
 import {
   type AttemptRef,
   type Bundle,
@@ -109,8 +109,8 @@ async function newCall(s: Session, refs: readonly AttemptRef[]): Promise<Call> {
 function writeCall(s: Session, arbiterId: string, bundle: Bundle): string {
   const { promptFile } = arbiterFiles(s.runDir, arbiterId);
   ensureDir(dirname(promptFile));
-  writeFileSync(promptFile, bundle.prompt, { mode: PRIVATE_FILE });
-  writeFileSync(join(dirname(promptFile), "bundle.json"), bundle.text, { mode: PRIVATE_FILE });
+  writePrivate(promptFile, bundle.prompt);
+  writePrivate(join(dirname(promptFile), "bundle.json"), bundle.text);
   return promptFile;
 }
 
@@ -197,13 +197,12 @@ async function runArbiter(
   for (const file of plan.files) {
     const path = resolve(scratch, file.path);
     ensureDir(dirname(path));
-    writeFileSync(path, file.content, { mode: PRIVATE_FILE });
+    writePrivate(path, file.content);
   }
   const dir = jobDir(s.runDir, id);
-  writeFileSync(
+  writePrivate(
     join(dir, "command.txt"),
     renderCommand(s, { argv: plan.argv, cwd: dir, stdin: plan.stdin !== null }),
-    { mode: PRIVATE_FILE },
   );
   let observed = o.adapter.initial();
   const supervised = superviseProcess({
@@ -250,7 +249,7 @@ async function runArbiter(
     now: s.clock.now(),
   });
   const text = settlement.ok ? (settlement.resultText ?? "") : "";
-  writeFileSync(join(dir, "result.md"), s.redact(text), { mode: PRIVATE_FILE });
+  writePrivate(join(dir, "result.md"), s.redact(text));
   return text;
 }
 

@@ -1,9 +1,9 @@
 /** One attempt of a CLI runtime, from intent to verdict-ready record. Every effect is preceded by the record that announces it. */
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Attempt, Candidate, PlanJob } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
-import { ensureDir, PRIVATE_FILE } from "../host/files.ts";
+import { ensureDir, writePrivate } from "../host/files.ts";
 import type { ProcessIdentity } from "../host/identity.ts";
 import type { Fingerprint } from "../run/changes.ts";
 import { type SuperviseResult, superviseProcess } from "../run/supervise.ts";
@@ -196,8 +196,7 @@ async function prepare(
   const briefing = await makeBriefing(s, job, place.value);
   if (!briefing.ok) return { ok: false, block: briefing.error };
   ensureDir(jobDir(s.runDir, job.id));
-  if (deliversBrief(job, o.agent))
-    writeFileSync(jobFile(s.runDir, job.id, "prompt"), briefing.value.text, { mode: PRIVATE_FILE });
+  if (deliversBrief(job, o.agent)) writePrivate(jobFile(s.runDir, job.id, "prompt"), briefing.value.text);
   s.observation.enter(job, place.value.root);
   const before = await s.observation.measure(place.value);
   if ((before.kind === "too-large" || before.kind === "unreadable") && job.writer)
@@ -239,13 +238,12 @@ async function execute(
   for (const file of plan.files) {
     const path = resolve(scratch, file.path);
     ensureDir(dirname(path));
-    writeFileSync(path, file.content, { mode: PRIVATE_FILE });
+    writePrivate(path, file.content);
   }
   ensureDir(jobDir(s.runDir, job.id));
-  writeFileSync(
+  writePrivate(
     jobFile(s.runDir, job.id, "command"),
     renderCommand(s, { argv: plan.argv, cwd: place.cwd, stdin: plan.stdin !== null }),
-    { mode: PRIVATE_FILE },
   );
   let observed = adapter.initial();
   const events = eventWriter(s, { job, attempt: ordinal, runtime: adapter.id });
@@ -322,7 +320,7 @@ const startedPatch = (s: Session, identity: ProcessIdentity): Partial<Attempt> =
 });
 
 /** Facts of the exit, the same for every way an attempt can end. */
-export function exitPatch(s: Session, result: SuperviseResult): Partial<Attempt> {
+function exitPatch(s: Session, result: SuperviseResult): Partial<Attempt> {
   return {
     endedAt: isoTime(s.clock.now()),
     wallMs: Math.round(result.wallMs),

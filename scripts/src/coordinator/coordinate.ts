@@ -38,7 +38,7 @@ export async function coordinate(o: CoordinateInput): Promise<ExitCode> {
   const lock = acquireLock({ runDir: o.runDir, clock: o.clock });
   if (!lock.ok) {
     o.log(lock.error.reason);
-    return EXIT.owned;
+    return lock.error.code === "io" ? EXIT.environment : EXIT.owned;
   }
   try {
     const opened = await openStore({ runDir: o.runDir, lock: lock.value, clock: o.clock });
@@ -52,10 +52,16 @@ export async function coordinate(o: CoordinateInput): Promise<ExitCode> {
       return EXIT.environment;
     }
     return await advance(o, session.value);
+  } catch (error) {
+    o.log(stopText(error));
+    return EXIT.environment;
   } finally {
     lock.value.release();
   }
 }
+
+const stopText = (error: unknown): string =>
+  `The coordinator stops: ${error instanceof Error ? error.message : String(error)}`;
 
 async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode> {
   const wake = createWake();
@@ -74,8 +80,7 @@ async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode>
     await recordEnd(s, signals.received === null ? "idle" : "interrupted");
     await writeReports(s);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    o.log(`The coordinator stops: ${message}`);
+    o.log(stopText(error));
     signals.scheduler?.stop("hard");
     await signals.scheduler?.drained();
     return EXIT.environment;

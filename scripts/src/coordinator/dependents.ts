@@ -5,7 +5,7 @@ import { transitiveDependents } from "./readiness.ts";
 import { jobState, type Session } from "./session.ts";
 
 /** Ended for good, without a success that a dependent could start on. */
-export function isDeadEnd(s: Session, jobId: string): boolean {
+function isDeadEnd(s: Session, jobId: string): boolean {
   const job = jobState(s, jobId);
   if (job.status === "failed") return true;
   return (

@@ -14,7 +14,7 @@ import { traceReport, traceRunEnd } from "./trace-points.ts";
 export type EndKind = "idle" | "interrupted";
 
 /** Status and reason of the run once its coordinator stops. */
-export function endStatus(state: State, end: EndKind): { status: State["status"]; reason: string | null } {
+function endStatus(state: State, end: EndKind): { status: State["status"]; reason: string | null } {
   if (end === "interrupted") return { status: "interrupted", reason: "stopped by a signal" };
   const jobs = Object.values(state.jobs);
   if (jobs.every((job) => job.outcome === "accepted")) return { status: "accepted", reason: null };

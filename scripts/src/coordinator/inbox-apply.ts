@@ -166,7 +166,7 @@ async function decideApproval(
 }
 
 /** A finally ended job runs again because the user says so; what was blocked only because of it is reopened. */
-export async function retry(
+async function retry(
   s: Session,
   scheduler: Scheduler,
   job: PlanJob,

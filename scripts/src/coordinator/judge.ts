@@ -1,9 +1,9 @@
 /** After the process: measure, keep, commit, verify, and record success or failure. The same for a CLI's and for a harness's work. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
-import { PRIVATE_FILE, sha256, sha256File } from "../host/files.ts";
+import { sha256, sha256File, writePrivate } from "../host/files.ts";
 import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
 import { inputFingerprint, treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
@@ -42,8 +42,7 @@ export async function judgeAttempt(s: Session, o: Judged): Promise<void> {
   const { job, ordinal, settlement } = o;
   const resultText = settlement.resultText === null ? null : s.redact(settlement.resultText);
   const seen = { ...o.patch, ...observedPatch(o, resultText) };
-  if (resultText !== null && o.adapter.agent)
-    writeFileSync(jobFile(s.runDir, job.id, "result"), resultText, { mode: PRIVATE_FILE });
+  if (resultText !== null && o.adapter.agent) writePrivate(jobFile(s.runDir, job.id, "result"), resultText);
   if (!o.treeGone) await recordUnsettled(s, job, ordinal, seen);
   else if (!settlement.ok) await recordRuntimeFailure(s, o, seen);
   else await verify(s, o, { seen, resultText });

@@ -24,7 +24,7 @@ export interface ConfigFile {
   readonly confirmed: boolean;
 }
 
-export const CONFIRMED_FILE = "confirmed.json";
+const CONFIRMED_FILE = "confirmed.json";
 
 /** Project files first: what they raise counts only when the user confirmed exactly this content (kept in the home). */
 export function loadConfig(o: {
@@ -80,7 +80,7 @@ export function loadConfig(o: {
 }
 
 /** Digests of project files that the user confirmed with `approve --policy`. */
-export function readConfirmed(home: string): Set<string> {
+function readConfirmed(home: string): Set<string> {
   const text = readTextIfPresent(join(home, CONFIG_DIR, CONFIRMED_FILE));
   if (text === null) return new Set();
   try {

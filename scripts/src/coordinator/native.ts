@@ -1,9 +1,9 @@
 /** Work that the harness does with its own subagents: handed out as an action, recorded when it answers, never invented. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { POLICY } from "../core/policy.ts";
 import type { Attempt, Candidate, FailureClass, PlanJob } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
-import { ensureDir, PRIVATE_FILE, readTextIfPresent, replaceFile } from "../host/files.ts";
+import { ensureDir, readTextIfPresent, replaceFile, writePrivate } from "../host/files.ts";
 import { decodeFingerprint, encodeFingerprint, type Fingerprint } from "../run/changes.ts";
 import type { ExitFacts, Settlement } from "../runtimes/adapter.ts";
 import { blankAttempt } from "./blank.ts";
@@ -74,9 +74,7 @@ export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void>
   const briefing = await makeBriefing(s, job, place.value);
   if (!briefing.ok) return endWithBlock(s, job, ordinal, briefing.error);
   ensureDir(jobDir(s.runDir, job.id));
-  writeFileSync(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text, {
-    mode: PRIVATE_FILE,
-  });
+  writePrivate(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text);
   const before = await s.observation.measure(place.value);
   const kept: NativeFile = {
     jobId: job.id,

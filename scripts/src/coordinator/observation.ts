@@ -3,7 +3,8 @@ import { isAbsolute, relative } from "node:path";
 import { INPUTS_DIR, REPORTS_DIR } from "../core/layout.ts";
 import type { PlanJob } from "../core/runtime.ts";
 import type { WindowPeer } from "../prove/verify.ts";
-import { type Fingerprint, takeFingerprint } from "../run/changes.ts";
+import type { Fingerprint } from "../run/changes.ts";
+import { takeFingerprint } from "../run/measure.ts";
 import type { Workplace } from "./workplace.ts";
 
 interface Stay {

@@ -1,9 +1,9 @@
 /** Where a run lives: making a new run directory and finding the one a command means. */
-import { mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { REPORTS_DIR, RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import { ensureDir, errorCode, PRIVATE_DIR, PRIVATE_FILE } from "../host/files.ts";
+import { ensureDir, errorCode, PRIVATE_DIR, writePrivate } from "../host/files.ts";
 
 export interface RunDir {
   readonly path: string;
@@ -39,7 +39,7 @@ export function createRunDir(o: {
         message: `\`${o.requested}\` already holds a run or other files.`,
         fix: `Name a folder that does not exist yet, or go on with that run: \`resume ${o.requested}\`.`,
       });
-    writeFileSync(join(path, ".gitignore"), "*\n", { mode: PRIVATE_FILE });
+    writePrivate(join(path, ".gitignore"), "*\n");
     for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join(path, name));
     return ok({ path, runId: basename(path) });
   } catch (error) {

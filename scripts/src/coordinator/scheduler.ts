@@ -2,7 +2,7 @@
  * The loop's hands: starts what may start, within the slots, and turns each end into records. It decides nothing itself:
  * plan/ says what follows a failure, prove/ what an answer is worth, state/ which change is legal.
  */
-import type { Attempt, PlanJob } from "../core/runtime.ts";
+import type { PlanJob } from "../core/runtime.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { gateBeforeDispatch } from "./approval.ts";
 import { runAttempt } from "./attempt.ts";
@@ -140,11 +140,8 @@ export function createScheduler(s: Session, wake: Wake): Scheduler {
   };
 }
 
-export const candidateOf = (s: Session, job: PlanJob): PlanJob["route"]["chain"][number] | undefined =>
+const candidateOf = (s: Session, job: PlanJob): PlanJob["route"]["chain"][number] | undefined =>
   job.route.chain[jobState(s, job.id).candidateIndex];
-
-export const lastAttempt = (s: Session, jobId: string): Attempt | undefined =>
-  jobState(s, jobId).attemptRecords.at(-1);
 
 /** Slots are held by processes and by native attempts that a harness holds. */
 function busyRuntimes(
@@ -164,7 +161,7 @@ function busyRuntimes(
 }
 
 /** Jobs whose native attempt is handed out and unanswered. */
-export function openNative(s: Session): string[] {
+function openNative(s: Session): string[] {
   return [...s.nativeOpen];
 }
 

@@ -1,7 +1,7 @@
 /** Everything one coordinator holds while it advances one run. Built once, handed to each step. */
 import { join } from "node:path";
 import { JOB_FILES, RUN_FILES } from "../core/layout.ts";
-import type { Attempt, Graph, Inventory, Job, PlanJob, RuntimeRecord, State } from "../core/runtime.ts";
+import type { Attempt, Graph, Inventory, Job, PlanJob, RuntimeRecord } from "../core/runtime.ts";
 import type { EventsLog } from "../evidence/events-log.ts";
 import type { Trace } from "../evidence/trace.ts";
 import type { Clock } from "../host/clock.ts";
@@ -41,8 +41,6 @@ export interface Session {
   /** A fault that ends this coordinator: a failed write, or a bug. */
   fail(error: Error): void;
 }
-
-export const stateOf = (s: Session): State => s.store.state;
 
 export function jobState(s: Session, id: string): Job {
   const job = s.store.state.jobs[id];

@@ -37,7 +37,7 @@ export function viewRun(o: ViewInput): Result<RunView, StateFault | GraphFault> 
   return ok({ ...viewOf(o, graph.value.graph, read.value.state), repairs: read.value.repairs });
 }
 
-export function viewOf(o: ViewInput, graph: Graph, state: State): Omit<RunView, "repairs"> {
+function viewOf(o: ViewInput, graph: Graph, state: State): Omit<RunView, "repairs"> {
   const coordinatorAlive = isCoordinated(o.runDir);
   const { actions, omitted } = nextActions({
     graph,

@@ -163,11 +163,11 @@ async function clearEarlier(
   return removed.ok ? ok(null) : err({ code: removed.error.code, detail: removed.error.detail });
 }
 
-export const snapshotName = (runId: string, jobId: string, attempt: number): string =>
+const snapshotName = (runId: string, jobId: string, attempt: number): string =>
   `refs/orchestrate/${runId}/${jobId}/attempt-${attempt}`;
 
 /** The git directory of a checkout: `.git` itself, or where the `.git` file of a linked worktree points. */
-export function gitDirOf(topLevel: string): string | null {
+function gitDirOf(topLevel: string): string | null {
   const path = join(topLevel, ".git");
   try {
     if (statSync(path).isDirectory()) return path;

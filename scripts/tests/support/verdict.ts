@@ -30,7 +30,7 @@ export function writeVerdict(
     bundleSha256: open.bundleSha256,
     nonce: open.nonce,
     overall,
-    jobs,
+    jobs: jobs as unknown as Verdict["jobs"],
   };
   const file = join(runDir, open.arbiterId, "verdict.json");
   writeFileSync(file, JSON.stringify(verdict));
