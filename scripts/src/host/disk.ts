@@ -12,8 +12,8 @@ export interface Disk {
    * FIFO does not block.
    */
   read(path: string): Buffer | null;
-  /** Content from `offset` to the end; empty when the file is shorter or missing. */
-  readFrom(path: string, offset: number): Buffer;
+  /** Content from `offset`, at most `length` bytes; empty when the file is shorter or missing. */
+  readFrom(path: string, offset: number, length?: number): Buffer;
   /** Changes whenever the file is replaced or written; null when there is none. `size` in bytes. */
   stamp(path: string): { readonly id: string; readonly size: number } | null;
   list(dir: string): string[];
@@ -40,8 +40,9 @@ export interface Disk {
 
 export const systemDisk: Disk = {
   read: (path) => withFile(path, (fd, size) => readRange(fd, 0, size)) ?? null,
-  readFrom: (path, offset) =>
-    withFile(path, (fd, size) => readRange(fd, offset, Math.max(0, size - offset))) ?? Buffer.alloc(0),
+  readFrom: (path, offset, length = Number.POSITIVE_INFINITY) =>
+    withFile(path, (fd, size) => readRange(fd, offset, Math.max(0, Math.min(length, size - offset)))) ??
+    Buffer.alloc(0),
   stamp(path) {
     const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) return null;
@@ -74,8 +75,9 @@ export const systemDisk: Disk = {
   },
 };
 
-/** Not defined on Windows, where a link cannot be opened by accident of a shared folder either. */
+/** Not defined on Windows. */
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+const NO_WAIT = constants.O_NONBLOCK ?? 0;
 
 function settle(start: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -86,7 +88,7 @@ function settle(start: (done: (error: Error | null) => void) => void): Promise<v
 function withFile<T>(path: string, use: (fd: number, size: number) => T): T | null {
   let fd: number;
   try {
-    fd = fs.openSync(path, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
+    fd = fs.openSync(path, constants.O_RDONLY | NO_FOLLOW | NO_WAIT);
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return null;

@@ -21,20 +21,26 @@ export interface Follower {
 
 /** File systems that report no changes are asked this often. */
 const POLL_MS = 250;
+/** Enough for `schemaVersion`, `seq` and `epoch`. */
+const HEAD_BYTES = 80;
 
 /** Throws `StateFaultError` when the run cannot be read. */
 export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
   const statePath = join(runDir, RUN_FILES.state);
   const journalPath = join(runDir, RUN_FILES.journal);
   let state: State;
-  let stateId: string | undefined;
+  let stateId = "";
   /** Where the next whole line starts. */
   let offset = 0;
   let journalId: string | undefined;
 
+  /** Inode numbers and coarse file times come again within a few milliseconds; seq, at the start of the text, does not. */
+  const identity = (): string =>
+    `${disk.stamp(statePath)?.id} ${disk.readFrom(statePath, 0, HEAD_BYTES).toString()}`;
+
   const reload = (): void => {
     // Taken before the read: a replacement in between is seen at the next poll.
-    stateId = disk.stamp(statePath)?.id;
+    stateId = identity();
     const found = load(runDir, disk);
     if (!found.ok) throw new StateFaultError(found.error);
     state = found.value.state;
@@ -67,7 +73,7 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
 
   const poll = (): boolean => {
     const before = state.seq;
-    if (disk.stamp(statePath)?.id !== stateId || !readOn()) reload();
+    if (identity() !== stateId || !readOn()) reload();
     return state.seq !== before;
   };
 

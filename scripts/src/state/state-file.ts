@@ -52,7 +52,7 @@ export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFilePr
   } catch {
     return err({ code: "state-damaged", what: notJson(text), parses: false });
   }
-  const result = migrate(document);
+  const result = migrate(document, sealed === "whole");
   if (!result.ok) return result;
   const state = result.value;
   const { crc } = state;

@@ -214,8 +214,8 @@ class ProcessView implements Disk {
     return this.disk.lookup(path)?.cache ?? null;
   }
 
-  readFrom(path: string, offset: number): Buffer {
-    return this.read(path)?.subarray(offset) ?? Buffer.alloc(0);
+  readFrom(path: string, offset: number, length = Number.POSITIVE_INFINITY): Buffer {
+    return this.read(path)?.subarray(offset, offset + length) ?? Buffer.alloc(0);
   }
 
   stamp(path: string): { id: string; size: number } | null {
