@@ -39,7 +39,7 @@ export function replaceFile(path: string, data: string | Uint8Array, mode = PRIV
   } catch (error) {
     fs.closeSync(fd);
     fs.rmSync(temp, { force: true });
-    throw error;
+    throw withPath(error, path);
   }
   fs.closeSync(fd);
   try {
@@ -51,9 +51,44 @@ export function replaceFile(path: string, data: string | Uint8Array, mode = PRIV
   syncDir(dirname(path));
 }
 
-/** Creates `path` and its missing parents, mode 0700 for what it creates. */
+/** Writes a private file whole, not durably. The error of a failed write names `path`, which the system's own does not. */
+export function writePrivate(path: string, data: string | Uint8Array): void {
+  try {
+    fs.writeFileSync(path, data, { mode: PRIVATE_FILE });
+  } catch (error) {
+    throw withPath(error, path);
+  }
+}
+
+/** The system says where an open failed, but not where a write or a sync did. */
+function withPath(error: unknown, path: string): unknown {
+  if (error instanceof Error && !("path" in error)) {
+    error.message += ` '${path}'`;
+    Object.assign(error, { path });
+  }
+  return error;
+}
+
+/**
+ * Creates `path` and its missing parents, mode 0700 for what it creates. Step by step: the recursive call of the system
+ * library reports a failing disk as a missing folder.
+ */
 export function ensureDir(path: string): void {
-  fs.mkdirSync(path, { recursive: true, mode: PRIVATE_DIR });
+  if (makeDir(path)) return;
+  ensureDir(dirname(path));
+  fs.mkdirSync(path, { mode: PRIVATE_DIR });
+}
+
+/** False when the parent is missing. */
+function makeDir(path: string): boolean {
+  try {
+    fs.mkdirSync(path, { mode: PRIVATE_DIR });
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" && dirname(path) !== path) return false;
+    if (code !== "EEXIST" || !fs.statSync(path).isDirectory()) throw error;
+  }
+  return true;
 }
 
 /** Content, or null when there is no such file. Any other fault throws. */
