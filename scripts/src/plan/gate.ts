@@ -75,7 +75,7 @@ export function gateReport(
     rollbacks: graph.jobs.flatMap((job) =>
       job.rollback?.kind === "command" ? [{ job: job.id, argv: argvOf(job.rollback.command) }] : [],
     ),
-    providers: providersOf(graph),
+    providers: providersOf(graph, records.get("internal")?.provider ?? null),
     evidence: [...used].sort().map((runtime) => ({
       runtime,
       findings: (records.get(runtime)?.evidence ?? []).map(({ source, finding }) => `${source}: ${finding}`),
@@ -153,7 +153,7 @@ function commandsOf(graph: PlanGraph): GateCommand[] {
 const argvOf = (command: Command): string[] => [command.command, ...command.args];
 
 /** Agents send what they read to a model; a program's argv is listed as a command, the script player sends nothing. */
-function providersOf(graph: PlanGraph): GateProvider[] {
+function providersOf(graph: PlanGraph, harnessProvider: string | null): GateProvider[] {
   const found = new Map<
     string,
     { provider: string | null; runtime: string; role: GateProvider["role"]; jobs: string[] }
@@ -172,5 +172,13 @@ function providersOf(graph: PlanGraph): GateProvider[] {
       else if (member.weaker.length === 0 && job.maxPromotions > 0) add(member, "fallback", job.id);
     });
   for (const member of graph.arbiter.route.chain) add(member, "arbiter", "arbiter");
-  return [...found.values()];
+  const asked =
+    graph.arbiter.route.chain.length === 0 && graph.jobs.some((job) => job.route.chain.length > 0);
+  // Without a route the harness judges in a session of its own: it reads the evidence, too.
+  return asked
+    ? [
+        ...found.values(),
+        { provider: harnessProvider, runtime: "internal", role: "arbiter", jobs: ["arbiter"] },
+      ]
+    : [...found.values()];
 }

@@ -174,8 +174,20 @@ describe("everybody who would see content", () => {
     expect(report.providers.map(({ provider, runtime }) => `${provider} ${runtime}`)).toEqual([
       "x internal",
       "null pi",
+      "x internal",
     ]);
   });
+});
+
+it("counts the harness that is asked for a verdict, and nobody where there is nothing to judge", () => {
+  const roles = (jobs: readonly NormalJob[], records: readonly RuntimeRecord[]): string[] =>
+    gate(jobs, records).providers.map(({ provider, runtime, role }) => `${provider} ${runtime} ${role}`);
+  expect(roles([normalJob({ id: "a" })], [claude])).toEqual([
+    "anthropic claude job",
+    "null internal arbiter",
+  ]);
+  expect(roles([normalJob({ id: "a", runtime: "pi" })], [claude])).toEqual([]);
+  expect(roles([normalJob({ id: "a", runtime: "mock" })], [mockRecord()])).toEqual([]);
 });
 
 it("names the files that declare runtimes in use, with their digests", () => {

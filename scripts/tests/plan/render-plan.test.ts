@@ -54,6 +54,7 @@ content goes to:
   openai, through codex (fallback): parser, printer
   openai, through codex (job): review
   anthropic, through claude (fallback): review
+  a provider it does not name, through internal (arbiter): arbiter
 `);
   });
 
