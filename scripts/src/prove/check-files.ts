@@ -1,7 +1,8 @@
 /** Which files of the workspace decide what a verification command does. */
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, isAbsolute, relative } from "node:path";
-import { hashInside, safeRelative } from "../host/safe-path.ts";
+import { safeRelative } from "../host/inside.ts";
+import { hashInside } from "../host/safe-path.ts";
 
 export interface CheckFile {
   /** Relative to the checkout's root. */

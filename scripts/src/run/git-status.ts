@@ -73,7 +73,7 @@ export interface TrackedEntry {
 }
 
 /** `H 100644 <object id> 0\t<path>`; a lower-case letter or `S` is a mark. */
-export function* parseListing(bytes: Buffer): Generator<TrackedEntry> {
+function* parseListing(bytes: Buffer): Generator<TrackedEntry> {
   for (const line of records(bytes)) {
     const tab = line.indexOf(0x09);
     if (tab === -1) continue;

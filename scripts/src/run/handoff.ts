@@ -3,15 +3,9 @@ import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { ensureDir, PRIVATE_FILE } from "../host/files.ts";
-import {
-  copyInside,
-  hashInside,
-  namesInside,
-  type PathFault,
-  removeEmptyDirInside,
-  removeInside,
-  writeInside,
-} from "../host/safe-path.ts";
+import type { PathFault } from "../host/inside.ts";
+import { hashInside, namesInside } from "../host/safe-path.ts";
+import { copyInside, removeEmptyDirInside, removeInside, writeInside } from "../host/safe-write.ts";
 
 type Artifact = Attempt["artifacts"][number];
 

@@ -137,7 +137,7 @@ const listed = (paths: readonly string[]): string =>
     .join(", ") + (paths.length > 5 ? ` and ${paths.length - 5} more` : "");
 
 /** Paths that differ between the trees of two commits; renames are a deletion and a creation. */
-export async function changedBetween(repo: string, from: string, to: string): Promise<string[]> {
+async function changedBetween(repo: string, from: string, to: string): Promise<string[]> {
   const answer = await git(["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to], { cwd: repo });
   return splitPaths(answer.stdoutBytes).map((path) => path.text);
 }

@@ -3,7 +3,7 @@
  * believed once a job has run there: a job could have pointed it at a repository of its own, whose configuration names
  * programs. The registration lies outside the worktree.
  */
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 export interface WorktreeAdmin {
@@ -53,8 +53,6 @@ export function canonical(path: string): string {
 
 /** Index as it was right after the checkout: no job can have put bits into it that hide changes. */
 export const pristineIndex = (gitDir: string): string => join(gitDir, "orchestrate-base.index");
-
-export const hasCheckout = (gitDir: string): boolean => existsSync(pristineIndex(gitDir));
 
 function names(dir: string): string[] {
   try {

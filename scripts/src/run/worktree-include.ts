@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { REPORTS_DIR } from "../core/layout.ts";
 import { git, splitPaths } from "../host/git.ts";
-import { copyInside } from "../host/safe-path.ts";
+import { copyInside } from "../host/safe-write.ts";
 
 const INCLUDE_FILE = ".worktreeinclude";
 const MAX_FILES = 20_000;

@@ -77,7 +77,8 @@ export async function createWorktree(
   if (!added.ok) return added;
   const made = await checkOut(input, { gitDir: added.value.gitDir, commit: base.value.commit });
   if (!made.ok) {
-    await undoCreation(input, added.value.gitDir, base.value.commit);
+    // Nothing has run there yet, so nothing can be lost.
+    await takeBack(input, added.value.gitDir, base.value.commit);
     return made;
   }
   return made;
@@ -290,17 +291,38 @@ function readText(path: string): string {
   }
 }
 
-/** Nothing has run there yet, so nothing can be lost. */
-async function undoCreation(input: CreateWorktreeInput, gitDir: string, commit: string): Promise<void> {
-  rmSync(input.path, { recursive: true, force: true });
-  await withRepoLock({
-    commonDir: input.commonDir,
-    purpose: `taking back worktree ${input.branch}`,
+/**
+ * Removes a worktree that held no job's work, such as the scratch one of a trial merge, without keeping anything. The
+ * branch goes only while it still stands at `commit`.
+ */
+export async function discardScratch(o: {
+  readonly repo: string;
+  readonly commonDir: string;
+  readonly path: string;
+  readonly branch: string;
+  readonly commit: string;
+}): Promise<Result<void, WorktreeFault>> {
+  const admin = findAdmin(o.commonDir, o.path);
+  if (admin === null)
+    return err({ code: "worktree-missing", detail: `\`${o.path}\` is no worktree of \`${o.repo}\`` });
+  return takeBack(o, admin.gitDir, o.commit);
+}
+
+async function takeBack(
+  o: Pick<CreateWorktreeInput, "repo" | "commonDir" | "path" | "branch">,
+  gitDir: string,
+  commit: string,
+): Promise<Result<void, WorktreeFault>> {
+  rmSync(o.path, { recursive: true, force: true });
+  const locked = await withRepoLock({
+    commonDir: o.commonDir,
+    purpose: `taking back worktree ${o.branch}`,
     work: async () => {
       rmSync(gitDir, { recursive: true, force: true });
-      await git(["update-ref", "-d", `refs/heads/${input.branch}`, commit], { cwd: input.repo });
+      await git(["update-ref", "-d", `refs/heads/${o.branch}`, commit], { cwd: o.repo });
     },
   });
+  return locked.ok ? ok(undefined) : err(lockFault(locked.error));
 }
 
 /** The git directory of the worktree at `path`, from its registration; null when it is not registered. */

@@ -16,17 +16,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sha256 } from "../../src/host/files.ts";
-import {
-  copyInside,
-  hashInside,
-  namesInside,
-  readInside,
-  removeEmptyDirInside,
-  removeInside,
-  resolveInside,
-  safeRelative,
-  writeInside,
-} from "../../src/host/safe-path.ts";
+import { safeRelative } from "../../src/host/inside.ts";
+import { hashInside, namesInside, readInside, resolveInside } from "../../src/host/safe-path.ts";
+import { copyInside, removeEmptyDirInside, removeInside, writeInside } from "../../src/host/safe-write.ts";
 import { temporaryFolder } from "../support/throwaway-repo.ts";
 import { fault, value } from "../support/worktrees.ts";
 

@@ -18,8 +18,8 @@ import {
   decodeFingerprint,
   encodeFingerprint,
   type Fingerprint,
-  takeFingerprint,
 } from "../../src/run/changes.ts";
+import { takeFingerprint } from "../../src/run/measure.ts";
 import { runGit, type ThrowawayRepo, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { jobWorktree, writeIn } from "../support/worktrees.ts";
 
@@ -375,7 +375,7 @@ describe("changes in a git checkout", () => {
           ]);
         },
       ),
-      { seed, numRuns: process.env["ORCHESTRATE_SOAK"] === "1" ? 500 : 25 },
+      { seed, numRuns: process.env["ORCHESTRATE_SOAK"] === "1" ? 500 : 15 },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createWorktree, removeWorktree } from "../../src/run/worktree.ts";
+import { createWorktree, discardScratch, removeWorktree } from "../../src/run/worktree.ts";
 import { repoAt, runGit, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { fault, finishedJob, jobWorktree, placeOf, RUN_ID, value, writeIn } from "../support/worktrees.ts";
 
@@ -500,5 +500,20 @@ describe("removing a worktree", () => {
     const kept = value(await removeWorktree({ ...made, snapshot: ref, deleteBranch: true }));
     expect(existsSync(trace)).toBe(false);
     expect(repo.git("show", `${kept?.commit}:b.txt`)).toBe("b");
+  });
+});
+
+describe("a scratch worktree", () => {
+  it("goes without being kept, with its branch", async () => {
+    const repo = throwawayRepo({ "a.txt": "a\n" });
+    const made = await jobWorktree(repo, "job");
+    writeIn(made, "left-by-a-check.txt", "x\n");
+    value(await discardScratch({ ...made, commit: made.baseCommit }));
+    expect([existsSync(made.path), registered(repo.path), branches(repo.path)]).toEqual([false, [], ""]);
+    expect(repo.git("for-each-ref", "refs/orchestrate")).toBe("");
+    expect(fault(await discardScratch({ ...made, commit: made.baseCommit }))).toEqual({
+      code: "worktree-missing",
+      detail: `\`${made.path}\` is no worktree of \`${repo.path}\``,
+    });
   });
 });
