@@ -18,42 +18,60 @@ export function watchDir(path: string, onChange: () => void): DirWatch {
 }
 
 /**
- * Resolves with the first non-null answer of `look`, asked at once, after each change in `dir` and every `everyMs`; null
- * when `timeoutMs` have passed. Rejects when `look` throws.
+ * Resolves with the first non-null answer of `look`; null when `timeoutMs` have passed. It looks after `firstMs`, after
+ * each change in `dir`, and every `everyMs`, but never twice within `restMs`: a busy writer must not keep its readers
+ * busy. Rejects when `look` throws.
  */
 export function waitInDir<T>(o: {
   dir: string;
   look: () => T | null;
   timeoutMs: number;
   everyMs: number;
+  restMs: number;
+  firstMs: number;
 }): Promise<T | null> {
   return new Promise((resolve, reject) => {
     let watcher: DirWatch | null = null;
-    const timers: NodeJS.Timeout[] = [];
+    let nextLook: NodeJS.Timeout | null = null;
     let ended = false;
+    let lastLook = performance.now() + o.firstMs - o.restMs;
+
     const end = (settle: () => void): void => {
-      if (ended) return;
       ended = true;
       watcher?.close();
-      for (const timer of timers) clearTimeout(timer);
+      clearTimeout(nextLook ?? undefined);
+      clearInterval(every);
+      clearTimeout(deadline);
       settle();
     };
-    const look = (): boolean => {
-      if (ended) return true;
+    const look = (): void => {
+      nextLook = null;
+      lastLook = performance.now();
       try {
         const answer = o.look();
         if (answer !== null) end(() => resolve(answer));
       } catch (error) {
         end(() => reject(error));
       }
-      return ended;
     };
-    if (look()) return;
-    watcher = watchDir(o.dir, look);
-    timers.push(setInterval(look, o.everyMs));
-    // Node fires longer timers at once.
-    timers.push(setTimeout(() => look() || end(() => resolve(null)), Math.min(o.timeoutMs, 2_147_483_647)));
-    // What changed while the watcher was being set up.
-    look();
+    const soon = (): void => {
+      if (ended || nextLook !== null) return;
+      const wait = lastLook + o.restMs - performance.now();
+      if (wait <= 0) look();
+      else nextLook = setTimeout(look, wait);
+    };
+
+    const every = setInterval(soon, o.everyMs);
+    const deadline = setTimeout(
+      () => {
+        look();
+        if (!ended) end(() => resolve(null));
+      },
+      // Node fires longer timers at once.
+      Math.min(o.timeoutMs, 2_147_483_647),
+    );
+    watcher = watchDir(o.dir, soon);
+    // What changed before the watcher was there is seen by this look.
+    soon();
   });
 }

@@ -1,6 +1,7 @@
 /** Watching a run from another process: what was appended is read once, a replaced snapshot is read anew. */
 import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
+import { systemClock } from "../host/clock.ts";
 import { type Disk, systemDisk } from "../host/disk.ts";
 import { waitInDir } from "../host/watch.ts";
 import { StateFaultError } from "./fault.ts";
@@ -14,13 +15,15 @@ export interface Follower {
   state(): State;
   /** Reads what is new; true when the state changed. Throws `StateFaultError`. */
   poll(): boolean;
-  /** Resolves true at the next change, false after `timeoutMs`. Rejects with `StateFaultError`. */
+  /** Resolves true soon after the next change, false after `timeoutMs`. Rejects with `StateFaultError`. */
   changed(timeoutMs: number): Promise<boolean>;
   close(): void;
 }
 
 /** File systems that report no changes are asked this often. */
 const POLL_MS = 250;
+/** However fast a run changes, it is read this often at most: its readers share the machine with its jobs. */
+const REST_MS = 25;
 /** Enough for `schemaVersion`, `seq` and `epoch`. */
 const HEAD_BYTES = 80;
 
@@ -71,8 +74,10 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
     return true;
   };
 
+  let polledAt = Number.NEGATIVE_INFINITY;
   const poll = (): boolean => {
     const before = state.seq;
+    polledAt = systemClock.mono();
     if (identity() !== stateId || !readOn()) reload();
     return state.seq !== before;
   };
@@ -84,7 +89,16 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
     poll,
     async changed(timeoutMs) {
       const look = (): boolean | null => (closed ? false : poll() ? true : null);
-      return (await waitInDir({ dir: runDir, look, timeoutMs, everyMs: POLL_MS })) ?? false;
+      const firstMs = Math.max(0, polledAt + REST_MS - systemClock.mono());
+      const seen = await waitInDir({
+        dir: runDir,
+        look,
+        timeoutMs,
+        everyMs: POLL_MS,
+        restMs: REST_MS,
+        firstMs,
+      });
+      return seen ?? false;
     },
     close() {
       closed = true;

@@ -106,6 +106,8 @@ export async function awaitAnswer(
     look,
     timeoutMs: o.timeoutMs,
     everyMs: POLL_MS,
+    restMs: 5,
+    firstMs: 0,
   });
   return answer === null ? null : answer.result;
 }

@@ -132,6 +132,20 @@ describe("waiting for a change", () => {
     expect(await follower.changed(60_000)).toBe(true);
   });
 
+  test("does not look again and again while a writer is busy", async () => {
+    const { runDir, store } = await open();
+    const disk = countingDisk();
+    const follower = followRun(runDir, disk);
+    const started = performance.now();
+    let woken = 0;
+    while (performance.now() - started < 300) {
+      await store.commit([note("x")]);
+      if (woken === 0 || (await follower.changed(60_000))) woken += 1;
+    }
+    expect(woken).toBeLessThanOrEqual(1 + (performance.now() - started) / 25);
+    expect(follower.poll() || follower.state().notes.length > 0).toBe(true);
+  });
+
   test("ends after its time without one", async () => {
     const { runDir } = await open();
     expect(await followRun(runDir).changed(20)).toBe(false);
