@@ -5,8 +5,8 @@ import { RISK_TIERS } from "../core/tiers.ts";
 import { isoTime } from "../host/clock.ts";
 import { sha256 } from "../host/files.ts";
 import { checkControls } from "../plan/controls.ts";
-import { writeBrief } from "../run/brief.ts";
 import type { JournalRecord } from "../state/records.ts";
+import { fixedBriefSha256 } from "./briefing.ts";
 import { jobState, type Session } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
 
@@ -78,17 +78,6 @@ const block = (jobId: string, value: { code: string; detail: string }): JournalR
 /** SHA-256 of everything that the approval covers; any change of it asks again. */
 function approvalScope(s: Session, job: PlanJob): string {
   const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
-  const brief = writeBrief({
-    job,
-    cwd: job.cwd,
-    worktree: null,
-    dependencies: [],
-    instructionFiles: [],
-    outcome: s.graph.outcome,
-    constraints: s.graph.constraints,
-    acceptance: s.graph.acceptance,
-    nonce: "scope",
-  });
   const covered = {
     runId: s.runId,
     jobId: job.id,
@@ -103,7 +92,7 @@ function approvalScope(s: Session, job: PlanJob): string {
     preview: job.preview,
     rollback: job.rollback,
     verification: job.verification,
-    briefSha256: sha256(brief.text),
+    briefSha256: fixedBriefSha256(s, job),
     dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
     runtime: candidate?.runtime ?? null,
     model: candidate?.model ?? null,

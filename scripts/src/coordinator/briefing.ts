@@ -14,6 +14,7 @@ import type { Workplace } from "./workplace.ts";
 
 export interface Briefing {
   readonly text: string;
+  /** Of the text as delivered. */
   readonly sha256: string;
   readonly inputs: readonly InputFact[];
 }
@@ -61,6 +62,22 @@ export async function makeBriefing(
     if (!written.ok) return err({ code: written.error.code, detail: written.error.detail });
   }
   return ok({ text: brief.text, sha256: sha256(brief.text), inputs: inputs.value });
+}
+
+/** The part of a brief that the frozen plan alone decides; what dependencies and inputs add is fingerprinted apart. */
+export function fixedBriefSha256(s: Session, job: PlanJob): string {
+  const brief = writeBrief({
+    job,
+    cwd: job.cwd,
+    worktree: null,
+    dependencies: [],
+    instructionFiles: [],
+    outcome: s.graph.outcome,
+    constraints: s.graph.constraints,
+    acceptance: s.graph.acceptance,
+    nonce: "fixed",
+  });
+  return sha256(brief.text);
 }
 
 async function dependencyFacts(s: Session, id: string): Promise<DependencyFacts> {

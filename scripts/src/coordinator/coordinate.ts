@@ -14,9 +14,11 @@ import { arbitrate, dropUnfinishedArbiters } from "./arbitration.ts";
 import { blockDependents } from "./dependents.ts";
 import { recordEnd, writeReports } from "./finish.ts";
 import { applyCommand } from "./inbox-apply.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { expireNative } from "./native.ts";
 import { type MutableSession, openSession } from "./open-session.ts";
 import { reconcile } from "./reconcile.ts";
+import { revalidate } from "./revalidate.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { jobState, type Session } from "./session.ts";
 import { traceStart } from "./trace-points.ts";
@@ -99,6 +101,7 @@ async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode>
 
 /** Records that this coordinator took over, and settles what an earlier one left. */
 async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
+  removeLeftovers(s.runDir);
   const first = s.store.state.status === "preparing";
   const settled = s.store.state.status === "accepted" || s.store.state.status === "cancelled";
   const records: JournalRecord[] = [
@@ -124,6 +127,10 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
   }
   await reconcile(s);
   await dropUnfinishedArbiters(s);
+  if (!o.resume) return;
+  const stale = await revalidate(s);
+  if (stale.length > 0)
+    await s.commit([...stale, { type: "run", patch: { status: "running", reason: null, endedAt: null } }]);
 }
 
 /** What a resume lifts by itself: a quota, and the blocks of jobs that have a route now. */

@@ -5,7 +5,7 @@ import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { sha256, sha256File, writePrivate } from "../host/files.ts";
 import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
-import { inputFingerprint, treeSha256 } from "../prove/fingerprint.ts";
+import { treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
 import { gatherLayerOne } from "../prove/gather.ts";
 import { type LayerOneResult, verifyLayerOne, type WindowPeer } from "../prove/verify.ts";
@@ -14,10 +14,11 @@ import { keepArtifacts, removeMaterial, writeResultOutput } from "../run/handoff
 import { type CommittedWorktree, commitWorktree } from "../run/worktree-commit.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement } from "../runtimes/adapter.ts";
 import type { Briefing } from "./briefing.ts";
+import { consumedBy, inputsFile } from "./consumed.ts";
 import { endWithFailure } from "./failure.ts";
 import { replayDecision } from "./replay.ts";
 import { verificationRunner } from "./run-command.ts";
-import { attemptRecord, jobFile, jobState, type Session } from "./session.ts";
+import { attemptRecord, jobFile, type Session } from "./session.ts";
 import { writeJobStatus } from "./status-file.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -245,22 +246,8 @@ async function evidencePatch(
   facts: { judged: LayerOneResult; committed: CommittedWorktree | null },
 ): Promise<Partial<Attempt>> {
   const { judged, committed } = facts;
-  const fingerprint = inputFingerprint({
-    briefSha256: o.briefing.sha256,
-    baseCommit: o.place.baseCommit,
-    inputs: o.briefing.inputs.map(({ path, sha256 }) => ({ path, sha256 })),
-    dependencies: o.job.dependsOn.map((id) => {
-      const last = jobState(s, id).attemptRecords.at(-1);
-      return {
-        jobId: id,
-        attempt: last?.attempt ?? 0,
-        treeSha256: last?.treeSha256 ?? null,
-        resultSha256: last?.resultSha256 ?? null,
-      };
-    }),
-    invocation: o.job.invocation,
-    verification: o.job.verification,
-  });
+  const fingerprint = consumedBy(s, o.job, { baseCommit: o.place.baseCommit, inputs: o.briefing.inputs });
+  writePrivate(inputsFile(s.runDir, o.job.id), `${JSON.stringify(fingerprint.parts)}\n`);
   return {
     checks: [...judged.checks],
     artifacts: [...judged.artifacts],
