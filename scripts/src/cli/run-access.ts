@@ -87,7 +87,11 @@ export function standing(
   if (o.end === "detached") exitCode = EXIT.detached;
   else if (o.end === "interrupted") exitCode = EXIT.interrupted;
   else if (o.end === "timeout") exitCode = EXIT.actionDue;
-  else if (o.end === "coordinator-gone") {
+  else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === EXIT.environment) {
+    // The state is safe, but something after it was not written: a report, most likely. A full disk never ends well.
+    exitCode = EXIT.environment;
+    diagnostics.push(stoppedDiagnostic(view.runDir));
+  } else if (o.end === "coordinator-gone") {
     exitCode =
       o.coordinatorExit === EXIT.environment
         ? EXIT.environment
@@ -142,6 +146,14 @@ export function summaryOf(view: RunView): Record<string, unknown> {
     report: `${view.runDir}/${RUN_FILES.report}`,
   };
 }
+
+const stoppedDiagnostic = (runDir: string): Diagnostic => ({
+  severity: "error",
+  code: "coordinator-stopped",
+  message:
+    `Everything up to this state is recorded, but the coordinator could not finish. ${lastLogLine(runDir) ?? ""}`.trim(),
+  fix: `resume ${runDir}`,
+});
 
 function lastLogLine(runDir: string): string | null {
   try {

@@ -4,7 +4,7 @@ import { RUN_FILES } from "../core/layout.ts";
 import { REOPENABLE_BLOCKS, type State } from "../core/runtime.ts";
 import { metricsOf, writeMetrics } from "../evidence/metrics.ts";
 import { isoTime } from "../host/clock.ts";
-import { replaceFile } from "../host/files.ts";
+import { errorCode, replaceFile } from "../host/files.ts";
 import { renderReport } from "../prove/report.ts";
 import { renderReportHtml } from "../prove/report-html.ts";
 import { nextActions } from "./next-actions.ts";
@@ -59,7 +59,7 @@ const usedMock = (s: Session): boolean =>
 
 /** A report exists at every pause and end. A failure to write it is the caller's to report: the state is safe already. */
 export async function writeReports(s: Session): Promise<void> {
-  writeMetrics(join(s.runDir, RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
+  await writeMetricsOrSay(s);
   const trace = s.trace.status();
   const script = s.self.at(-1) ?? "orchestrate.mjs";
   const { actions, omitted } = nextActions({
@@ -85,4 +85,14 @@ export async function writeReports(s: Session): Promise<void> {
   replaceFile(join(s.runDir, RUN_FILES.report), markdown);
   replaceFile(join(s.runDir, RUN_FILES.reportHtml), await renderReportHtml(input));
   traceReport(s, Buffer.byteLength(markdown));
+}
+
+/** Metrics are evidence, not state: a run goes on without them and says that they are missing. */
+async function writeMetricsOrSay(s: Session): Promise<void> {
+  try {
+    writeMetrics(join(s.runDir, RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
+  } catch (error) {
+    const note = `${RUN_FILES.metrics} could not be written (${errorCode(error) ?? String(error)}), so the evidence of this run is incomplete.`;
+    await s.commit([{ type: "run", patch: {}, note }]);
+  }
 }

@@ -76,7 +76,7 @@ function withPath(error: unknown, path: string): unknown {
 export function ensureDir(path: string): void {
   if (makeDir(path)) return;
   ensureDir(dirname(path));
-  fs.mkdirSync(path, { mode: PRIVATE_DIR });
+  if (!makeDir(path)) fs.mkdirSync(path, { mode: PRIVATE_DIR });
 }
 
 /** False when the parent is missing. */
