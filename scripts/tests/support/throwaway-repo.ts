@@ -27,7 +27,7 @@ export interface ThrowawayRepo {
 const made: string[] = [];
 
 afterEach(() => {
-  for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
+  for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
 
 /** A temporary folder, removed after the test. */

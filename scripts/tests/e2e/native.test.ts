@@ -1,0 +1,232 @@
+/** Work in the harness's hands: handed out once, recorded as it was, measured like any other, never invented. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CommandOutput } from "../../src/core/generated/output.ts";
+import { throwawayRepo } from "../support/throwaway-repo.ts";
+import { builtTool, runDirOf, standingOf, stateOf } from "../support/tool.ts";
+import { writeVerdict } from "../support/verdict.ts";
+
+const tool = builtTool();
+const HARNESS = ["--harness", "claude-code", "--subagents"];
+
+function workspace(jobs: readonly object[]) {
+  const repo = throwawayRepo({ "README.md": "# native\n" });
+  writeFileSync(
+    join(repo.path, "jobs.json"),
+    JSON.stringify({ version: 1, outcome: "x", concurrency: 2, defaults: { timeout: "5m" }, jobs }),
+  );
+  repo.commit("spec");
+  return repo.path;
+}
+
+const internal = (id: string, more: object = {}): object => ({
+  id,
+  task: "scout",
+  runtime: "internal",
+  prompt: `Look at ${id}.`,
+  expected_output: "What is there.",
+  ...more,
+});
+
+const dispatches = (output: CommandOutput): string[] =>
+  output.next
+    .filter((next) => next.action === "dispatch_native")
+    .map((next) => `${next.jobId}#${next.attempt}`);
+
+function resultFile(output: CommandOutput, jobId: string): string {
+  const action = output.next.find((next) => next.jobId === jobId && next.resultFile !== undefined);
+  if (action?.resultFile === undefined) throw new Error(`no result file for ${jobId}`);
+  return action.resultFile;
+}
+
+describe("native jobs", () => {
+  it("are offered together, answered one by one, and open what depends on them", async () => {
+    const path = workspace([
+      internal("left"),
+      internal("right"),
+      internal("both", { depends_on: ["left", "right"] }),
+    ]);
+    const run = await tool().json(["run", "jobs.json", ...HARNESS], { cwd: path });
+    const runDir = runDirOf(run);
+    expect(run.code).toBe(3);
+    expect(dispatches(run)).toEqual(["left#1", "right#1"]);
+    expect(dispatches(await tool().json(["next", runDir], { cwd: path }))).toEqual(["left#1", "right#1"]);
+
+    const started = await tool().json(
+      ["native", "start", runDir, "--job", "left", "--attempt", "1", "--handle", "agent-1"],
+      { cwd: path },
+    );
+    expect(started.code).toBe(0);
+    expect(started.next.map((next) => `${next.action} ${next.jobId}`)).toContain("record_native left");
+
+    for (const id of ["left", "right"]) {
+      const next = await tool().json(["next", runDir], { cwd: path });
+      writeFileSync(resultFile(next, id), `${id} holds a README.`);
+      const finished = await tool().json(
+        ["native", "finish", runDir, "--job", id, "--attempt", "1", "--result", resultFile(next, id)],
+        { cwd: path },
+      );
+      expect(finished.code).toBe(0);
+    }
+    const next = await tool().json(["next", runDir], { cwd: path });
+    expect(dispatches(next)).toEqual(["both#1"]);
+    expect(readFileSync(next.next[0]?.promptFile as string, "utf8")).toContain("left holds a README.");
+
+    writeFileSync(resultFile(next, "both"), "Both hold a README.");
+    await tool().json(
+      ["native", "finish", runDir, "--job", "both", "--attempt", "1", "--result", resultFile(next, "both")],
+      { cwd: path },
+    );
+    const state = stateOf(runDir);
+    expect(standingOf(state)).toEqual({
+      left: "success, blocked",
+      right: "success, blocked",
+      both: "success, blocked",
+    });
+    expect(state.jobs["left"]?.attemptRecords[0]).toMatchObject({
+      exitCode: null,
+      pid: null,
+      nativeHandle: "agent-1",
+      flags: [],
+    });
+    expect(state.jobs["right"]?.attemptRecords[0]?.flags).toEqual(["no-start"]);
+
+    const file = writeVerdict(runDir);
+    const byProducer = await tool().json(["verdict", runDir, "--file", file, "--handle", "agent-1"], {
+      cwd: path,
+    });
+    expect(byProducer.code).toBe(0);
+    expect(stateOf(runDir).jobs["left"]?.outcomeBlock?.code).toBe("not-independent");
+    const again = await tool().json(["resume", runDir, ...HARNESS], { cwd: path });
+    expect(again.next.map((one) => one.action)).toEqual(["arbitrate_native"]);
+    await tool().json(["verdict", runDir, "--file", writeVerdict(runDir), "--handle", "agent-9"], {
+      cwd: path,
+    });
+    expect(stateOf(runDir).status).toBe("accepted");
+    expect(stateOf(runDir).jobs["both"]?.attemptRecords[0]?.arbitration?.independence).toBe(
+      "not-independent-substituted",
+    );
+  });
+
+  it("that changed what they may not change fail; a failed one blocks what stands on it; a late answer is kept and not used", async () => {
+    const path = workspace([
+      internal("nosy"),
+      internal("unable"),
+      internal("after", { depends_on: ["unable"] }),
+    ]);
+    const run = await tool().json(["run", "jobs.json", ...HARNESS], { cwd: path });
+    const runDir = runDirOf(run);
+    writeFileSync(join(path, "README.md"), "# changed\n");
+    const file = resultFile(run, "nosy");
+    writeFileSync(file, "I only looked.");
+    await tool().json(["native", "finish", runDir, "--job", "nosy", "--attempt", "1", "--result", file], {
+      cwd: path,
+    });
+    expect(stateOf(runDir).jobs["nosy"]?.status).toBe("failed");
+
+    await tool().json(
+      [
+        "native",
+        "fail",
+        runDir,
+        "--job",
+        "unable",
+        "--attempt",
+        "1",
+        "--class",
+        "TOOL_FAILURE",
+        "--message",
+        "no web access",
+      ],
+      { cwd: path },
+    );
+    expect(standingOf(stateOf(runDir))).toEqual({
+      nosy: "failed, failed",
+      unable: "failed, failed",
+      after: "blocked, blocked",
+    });
+
+    const late = await tool().json(
+      ["native", "finish", runDir, "--job", "unable", "--attempt", "1", "--result", file],
+      { cwd: path },
+    );
+    expect(late.code).toBe(2);
+    expect(late.diagnostics[0]?.code).toBe("attempt-closed");
+    expect(existsSync(join(runDir, "unable/native-late-1.json"))).toBe(true);
+    await tool().json(["wait", runDir, "--for", "settled"], { cwd: path });
+    expect(stateOf(runDir).status).toBe("ended");
+  });
+
+  it("wait for a harness, and get their route when one resumes the run", async () => {
+    const path = workspace([internal("look")]);
+    const run = await tool().json(["run", "jobs.json"], { cwd: path });
+    const runDir = runDirOf(run);
+    expect(stateOf(runDir).jobs["look"]?.block?.code).toBe("no-harness");
+    const still = await tool().json(["resume", runDir], { cwd: path });
+    expect(still.code).toBe(3);
+    expect(stateOf(runDir).jobs["look"]?.block?.code).toBe("no-harness");
+    const resumed = await tool().json(["resume", runDir, ...HARNESS], { cwd: path });
+    expect(resumed.code).toBe(3);
+    expect(dispatches(resumed)).toEqual(["look#1"]);
+    expect(stateOf(runDir).harness).toEqual({ name: "claude-code", subagents: true });
+  });
+});
+
+describe("approval", () => {
+  it("is asked for exactly one scope, refused for another, and lets the job run", async () => {
+    const path = workspace([
+      {
+        id: "careful",
+        task: "scout",
+        runtime: "mock",
+        approval: "require",
+        prompt: "p",
+        expected_output: "x",
+        mock: [{ say: "done" }],
+      },
+    ]);
+    const run = await tool().json(["run", "jobs.json"], { cwd: path });
+    const runDir = runDirOf(run);
+    expect(run.code).toBe(3);
+    const scope = stateOf(runDir).jobs["careful"]?.block?.scope as string;
+    expect(run.next[0]).toMatchObject({ action: "request_approval", jobId: "careful" });
+    const wrong = await tool().json(["approve", runDir, "--job", "careful", "--scope", "0".repeat(64)], {
+      cwd: path,
+    });
+    expect(wrong.code).toBe(2);
+    expect(wrong.diagnostics[0]?.code).toBe("scope-not-asked");
+    const right = await tool().json(
+      ["approve", runDir, "--job", "careful", "--scope", scope, "--note", "agreed"],
+      { cwd: path },
+    );
+    expect(right.code).toBe(0);
+    await tool().json(["wait", runDir, "--for", "settled"], { cwd: path });
+    const state = stateOf(runDir);
+    expect(standingOf(state)).toEqual({ careful: "success, accepted" });
+    expect(state.approvals).toMatchObject([
+      { jobId: "careful", scope, decision: "approved", via: "command", note: "agreed", attested: true },
+    ]);
+  });
+
+  it("denied, blocks the job for good", async () => {
+    const path = workspace([
+      {
+        id: "careful",
+        task: "scout",
+        runtime: "mock",
+        approval: "require",
+        prompt: "p",
+        expected_output: "x",
+        mock: [{ say: "done" }],
+      },
+    ]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path }));
+    const scope = stateOf(runDir).jobs["careful"]?.block?.scope as string;
+    await tool().json(["deny", runDir, "--job", "careful", "--scope", scope], { cwd: path });
+    const settled = await tool().json(["wait", runDir], { cwd: path });
+    expect(settled.code).toBe(1);
+    expect(standingOf(stateOf(runDir))).toEqual({ careful: "blocked, blocked" });
+    expect(stateOf(runDir).jobs["careful"]?.block?.code).toBe("denied");
+  });
+});
