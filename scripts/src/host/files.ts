@@ -19,6 +19,8 @@ export function syncDir(path: string): void {
   const fd = fs.openSync(path, constants.O_RDONLY);
   try {
     fs.fsyncSync(fd);
+  } catch (error) {
+    throw withPath(error, path);
   } finally {
     fs.closeSync(fd);
   }
