@@ -1,7 +1,7 @@
 /** Gathers what layer 1 judges: reads outputs, runs the declared verification, looks for claims and compares them with the disk. */
 import { isAbsolute, relative } from "node:path";
 import type { PlanJob } from "../core/runtime.ts";
-import { hashInside } from "../host/safe-path.ts";
+import { hashInside, resolveInside } from "../host/safe-path.ts";
 import { filesOfCommand } from "./check-files.ts";
 import { findClaims } from "./claims.ts";
 import type { FixtureResult } from "./fixture.ts";
@@ -117,7 +117,6 @@ async function outputFact(
   };
 }
 
-/** A command whose script the job changed without owning it is not run: it would execute what the job wrote. */
 async function verificationFact(
   input: GatherInput,
   o: { readonly cwdPrefix: string; readonly command: Command; readonly index: number },
@@ -127,12 +126,12 @@ async function verificationFact(
   const cwd = input.mapCwd(command);
   const files = await filesOfCommand({ root: input.root, cwd, argv, deleted: input.changes.deleted });
   const fact = { index, argv, files };
-  const foreign = files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
-  if (foreign !== undefined)
+  const reason = whyNotRun(input, { cwdPrefix: o.cwdPrefix, cwd, files });
+  if (reason !== null)
     return {
       ...fact,
       ran: false,
-      reason: `the job changed \`${foreign.path}\` and does not own it`,
+      reason,
       exitCode: null,
       signal: null,
       timedOut: false,
@@ -148,6 +147,19 @@ async function verificationFact(
     label: `verification-${index}`,
   });
   return { ...fact, ran: true, reason: null, ...run, wallMs: Math.round(run.wallMs) };
+}
+
+/** It would execute what the job wrote, or run where the job pointed its folder to. */
+function whyNotRun(
+  input: GatherInput,
+  o: { readonly cwdPrefix: string; readonly cwd: string; readonly files: VerificationFact["files"] },
+): string | null {
+  const foreign = o.files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
+  if (foreign !== undefined) return `the job changed \`${foreign.path}\` and does not own it`;
+  const below = relative(input.root, o.cwd);
+  if (below === "" || below.startsWith("..") || isAbsolute(below)) return null;
+  const place = resolveInside(input.root, below);
+  return place.ok ? null : place.error.detail;
 }
 
 function isForeignChange(input: GatherInput, cwdPrefix: string, path: string): boolean {

@@ -28,7 +28,7 @@ export interface Listing {
 
 /** Opaque outside this module; `encodeFingerprint` makes it a string for disk. */
 export interface Fingerprint {
-  /** "unreadable": git could not read its own repository. */
+  /** "unreadable": there is no such folder any more, or git cannot read its repository. */
   readonly kind: "git" | "manifest" | "too-large" | "unreadable";
   readonly head: { readonly ref: string; readonly commit: string | null } | null;
   /** Output of `ls-files -v -s -z`, and its SHA-256. */

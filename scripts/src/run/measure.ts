@@ -7,6 +7,7 @@
  * repository's configuration names is started, and git never runs inside a nested repository. Without git every file is
  * looked at, up to the bounds of the policy.
  */
+import { basename, dirname } from "node:path";
 import { SUPERVISION } from "../core/policy.ts";
 import { sha256 } from "../host/files.ts";
 import { type BytePath, type GitOptions, git, withoutFilters } from "../host/git.ts";
@@ -36,6 +37,8 @@ const FRESH_MS = 2_000;
 const MOUNT_POINTS = /(?:^|\/)\.(?:agents|aws|codex)$/;
 
 export async function takeFingerprint(options: FingerprintOptions): Promise<Fingerprint> {
+  // A job may have removed the folder, or put a link to another one in its place.
+  if (lookAt(dirname(options.root), basename(options.root))?.kind !== "folder") return UNREADABLE;
   const reader = createReader(options);
   return options.repo === null ? manifest(options, reader) : withGit(options, options.repo.gitDir, reader);
 }
@@ -97,6 +100,8 @@ function createReader(options: FingerprintOptions): Reader {
     },
   };
 }
+
+const UNREADABLE: Fingerprint = { kind: "unreadable", head: null, listing: null, entries: new Map() };
 
 const ABSENT = {
   kind: "absent",
@@ -176,8 +181,7 @@ async function withGit(options: FingerprintOptions, gitDir: string, reader: Read
       { ...base, config },
     ),
   ]);
-  if (listing === null || answered.exitCode !== 0)
-    return { kind: "unreadable", head: null, listing: null, entries: new Map() };
+  if (listing === null || answered.exitCode !== 0) return UNREADABLE;
   const status = parseStatus(answered.stdoutBytes);
   await readStatus(options.root, status, reader);
   await readSpecial(options.root, listing.bytes, reader);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
-import { findAdmin, pristineIndex } from "./worktree-admin.ts";
+import { findAdmin, isFolder, pristineIndex } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
 /** Ignored files are mostly what a setup command can make again; within these bounds they are kept all the same. */
@@ -95,11 +95,7 @@ async function onlyTip(repo: string, parents: readonly string[]): Promise<boolea
 
 /** More than git's own `.git` file: a worktree that was never checked out holds nothing of a job. */
 export function holdsFiles(path: string): boolean {
-  try {
-    return readdirSync(path).some((name) => name !== ".git");
-  } catch {
-    return false;
-  }
+  return isFolder(path) && readdirSync(path).some((name) => name !== ".git");
 }
 
 async function snapshotTree(

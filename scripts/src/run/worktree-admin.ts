@@ -3,7 +3,7 @@
  * believed once a job has run there: a job could have pointed it at a repository of its own, whose configuration names
  * programs. The registration lies outside the worktree.
  */
-import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 export interface WorktreeAdmin {
@@ -16,11 +16,11 @@ export interface WorktreeAdmin {
 /** The registration of the worktree at `path`, whether or not the folder still exists; null when there is none. */
 export function findAdmin(commonDir: string, path: string): WorktreeAdmin | null {
   const parent = join(commonDir, "worktrees");
-  const wanted = canonical(path);
+  const wanted = placeOf(path);
   for (const name of names(parent)) {
     const gitDir = join(parent, name);
     const target = read(join(gitDir, "gitdir"))?.trim();
-    if (target === undefined || target === "" || canonical(dirname(target)) !== wanted) continue;
+    if (target === undefined || target === "" || placeOf(dirname(target)) !== wanted) continue;
     return { gitDir, locked: read(join(gitDir, "locked"))?.trim() ?? null };
   }
   return null;
@@ -39,6 +39,18 @@ export function checkedOut(commonDir: string): ReadonlyMap<string, string> {
     if (ref !== null) out.set(ref, gitDir);
   }
   return out;
+}
+
+/** The last part is not followed: a job could have put a link to somewhere else in the place of its worktree. */
+const placeOf = (path: string): string => join(canonical(dirname(path)), basename(path));
+
+/** A folder itself, not a link to one. */
+export function isFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Real path as far as it exists; the last part may be gone. */

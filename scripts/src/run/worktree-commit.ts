@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../core/result.ts";
 import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { contains, diffStat } from "./merge.ts";
 import { embeddedFault, holdsFiles, stagedChanges, startIndex } from "./snapshot.ts";
-import { findAdmin, headOf } from "./worktree-admin.ts";
+import { findAdmin, headOf, isFolder } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
 export interface CommittedWorktree {
@@ -51,6 +51,8 @@ export async function commitWorktree(
       code: "worktree-missing",
       detail: `\`${input.path}\` is not registered as a worktree of \`${input.repo}\` any more`,
     });
+  if (!isFolder(input.path))
+    return err({ code: "worktree-missing", detail: `the job removed its own worktree \`${input.path}\`` });
   const indexFile = join(admin.gitDir, "orchestrate-commit.index");
   const options: GitOptions = {
     cwd: input.path,

@@ -17,7 +17,16 @@
  * - sparse checkout of the user: inherited by git;
  * - a branch named `orchestrate` or `orchestrate/<run>` makes ours impossible: `branch-conflict`.
  */
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
 import { ensureDir, errorCode } from "../host/files.ts";
@@ -134,7 +143,8 @@ function existingBranch(
 
 function folderFault(path: string): WorktreeFault | null {
   try {
-    if (!statSync(path).isDirectory()) return { code: "worktree-exists", detail: `\`${path}\` is a file` };
+    if (!lstatSync(path).isDirectory())
+      return { code: "worktree-exists", detail: `\`${path}\` is no folder` };
     return readdirSync(path).length === 0
       ? null
       : { code: "worktree-exists", detail: `\`${path}\` exists and is not empty` };

@@ -174,6 +174,18 @@ describe("declared verification", () => {
     ).toEqual(["out-of-bounds", "check-changed", "check-not-run"]);
   });
 
+  it("is not run where the job put a link in the place of its folder", async () => {
+    const root = folder({ "src/a.ts": "a" });
+    symlinkSync(folder(), join(root, "pkg"));
+    const evidence = await gatherLayerOne(
+      input(root, { cwd: join(root, "pkg"), job: { verification: [command("true")] } }),
+    );
+    expect(evidence.verification[0]).toMatchObject({
+      ran: false,
+      reason: "`pkg` leads through a symbolic link",
+    });
+  });
+
   it("is run, and flagged, when the job owns the script that it changed", async () => {
     const root = folder({ "src/check.js": "process.exit(0)\n" });
     const job = { verification: [command("node", "src/check.js")] };

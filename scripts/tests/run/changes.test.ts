@@ -399,6 +399,25 @@ describe("changes in a worktree", () => {
     expect(changes.modified).toEqual(["a.txt"]);
   });
 
+  it.each(["removed", "replaced by a link"])(
+    "a worktree that the job %s is a change, and nothing outside is looked at",
+    async (how) => {
+      const repo = throwawayRepo(FILES);
+      const made = await jobWorktree(repo, "job");
+      const outside = temporaryFolder();
+      writeFileSync(join(outside, "secret.txt"), "secret\n");
+      for (const git of [{ gitDir: made.gitDir }, null]) {
+        mkdirSync(made.path, { recursive: true });
+        const changes = await changesOf({ root: made.path, repo: git }, () => {
+          rmSync(made.path, { recursive: true });
+          if (how !== "removed") symlinkSync(outside, made.path);
+        });
+        expect(changes).toEqual({ ...NONE, modified: ["."] });
+        rmSync(made.path, { force: true });
+      }
+    },
+  );
+
   it("an index that the job threw away hides nothing and invents nothing", async () => {
     const repo = throwawayRepo(FILES);
     const made = await jobWorktree(repo, "job");

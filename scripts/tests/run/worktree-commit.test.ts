@@ -179,6 +179,22 @@ describe("the commit of a job's work", () => {
     expect(fault(await commit(made)).code).toBe("worktree-missing");
   });
 
+  it("is refused when the job removed its worktree, or put a link to somewhere else in its place", async () => {
+    const repo = throwawayRepo(FILES);
+    const made = await jobWorktree(repo, "job");
+    rmSync(made.path, { recursive: true });
+    expect(fault(await commit(made))).toEqual({
+      code: "worktree-missing",
+      detail: `the job removed its own worktree \`${made.path}\``,
+    });
+    const outside = temporaryFolder();
+    writeFileSync(join(outside, "secret.txt"), "secret\n");
+    symlinkSync(outside, made.path);
+    expect(fault(await commit(made)).code).toBe("worktree-missing");
+    expect(await commitPreview(made)).toEqual([]);
+    expect(repo.git("rev-parse", made.branch)).toBe(repo.head());
+  });
+
   it("uses the repository's own filter, as the user's own commit would", async () => {
     const repo = throwawayRepo({ ...FILES, ".gitattributes": "*.up filter=up\n" });
     repo.git("config", "filter.up.clean", "tr a-z A-Z");

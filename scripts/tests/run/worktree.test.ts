@@ -451,6 +451,19 @@ describe("removing a worktree", () => {
     expect((await removeWorktree({ ...made, snapshot: ref, deleteBranch: true })).ok).toBe(true);
   });
 
+  it("keeps the branch when the job replaced its worktree by a link, and touches nothing behind the link", async () => {
+    const repo = throwawayRepo({ "a.txt": "a\n" });
+    const made = await finishedJob(repo, "job", { "b.txt": "b\n" });
+    const outside = temporaryFolder();
+    writeFileSync(join(outside, "mine.txt"), "mine\n");
+    rmSync(made.path, { recursive: true });
+    symlinkSync(outside, made.path);
+    const kept = value(await removeWorktree({ ...made, snapshot: ref, deleteBranch: true }));
+    expect(kept?.commit).toBe(made.commit);
+    expect(existsSync(made.path)).toBe(false);
+    expect(readFileSync(join(outside, "mine.txt"), "utf8")).toBe("mine\n");
+  });
+
   it("finishes a removal that died halfway, and a second one finds nothing to do", async () => {
     const repo = throwawayRepo({ "a.txt": "a\n" });
     const made = await finishedJob(repo, "job", { "b.txt": "b\n" });
