@@ -149,12 +149,19 @@ export class StateWriter {
     this.stateBytes = bytes;
     this.snapshotSeq = this.o.state.seq;
     if (bytes > this.o.ports.inlineBytes) this.texts.clear();
-    if (this.journalBytes === 0) return;
+    if (this.journalBytes > 0) await this.emptyJournal();
+  }
+
+  private async emptyJournal(): Promise<void> {
     this.verify();
-    const journal = this.openJournal();
-    this.disk.truncate(journal);
-    // Or a power loss might keep the old length under the blocks of the next line: a mixture of two lines.
-    await this.disk.syncData(journal);
+    try {
+      const fd = this.openJournal();
+      this.disk.truncate(fd);
+      // Or a power loss might keep the old length under the blocks of the next line: a mixture of two lines.
+      await this.disk.syncData(fd);
+    } catch (error) {
+      throw new StateFaultError(ioFault("write", error, this.journalPath));
+    }
     this.journalBytes = 0;
   }
 

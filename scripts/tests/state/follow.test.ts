@@ -9,7 +9,8 @@ import { createRun, openStore, readRun, type Store } from "../../src/state/store
 import { computed } from "../../src/state/transition.ts";
 import type { WriterPorts } from "../../src/state/writer.ts";
 import { runFixture } from "./processes.ts";
-import { blankState, fixedClock, lifeOf, openLock, tempDir } from "./support.ts";
+import { blankState, fixedClock, lifeOf, openLock } from "./support.ts";
+import { tempDir } from "./temp-dir.ts";
 
 const JOURNAL = { inlineBytes: 0, journalFloorBytes: 1e9 };
 

@@ -12,7 +12,8 @@ import {
   pendingCommands,
   submit,
 } from "../../src/state/inbox.ts";
-import { SHA, tempDir } from "./support.ts";
+import { SHA } from "./support.ts";
+import { tempDir } from "./temp-dir.ts";
 
 const at = (ms: number): Clock => ({ now: () => ms, mono: () => ms });
 const alive = { timeoutMs: 60_000, coordinatorAlive: () => true };

@@ -17,7 +17,8 @@ import { identityOf, type ProcessIdentity } from "../../src/host/identity.ts";
 import { acquireLock, type Lock, lockOwner } from "../../src/state/lock.ts";
 import { createRun, openStore, readRun } from "../../src/state/store.ts";
 import { deadProcess, forkFixture, nextMessage, runFixture } from "./processes.ts";
-import { blankState, fixedClock, tempDir } from "./support.ts";
+import { blankState, fixedClock } from "./support.ts";
+import { tempDir } from "./temp-dir.ts";
 
 const soak = process.env["ORCHESTRATE_SOAK"] === "1";
 /** Processes that load TypeScript take their time on a crowded machine. */

@@ -9,7 +9,8 @@ import { type Recovered, recover } from "../../src/state/recover.ts";
 import { createRun, openStore, readRun, type Store } from "../../src/state/store.ts";
 import type { WriterPorts } from "../../src/state/writer.ts";
 import { seeded } from "./simulation/random.ts";
-import { blankState, fixedClock, lifeOf, openLock, tempDir } from "./support.ts";
+import { blankState, fixedClock, lifeOf, openLock } from "./support.ts";
+import { tempDir } from "./temp-dir.ts";
 
 const soak = process.env["ORCHESTRATE_SOAK"] === "1";
 /** Seconds on an idle machine; minutes on a crowded one. */

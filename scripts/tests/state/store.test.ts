@@ -10,7 +10,8 @@ import { createRun, openStore, readRun, type Store } from "../../src/state/store
 import { IllegalTransition } from "../../src/state/transition.ts";
 import type { WriterPorts } from "../../src/state/writer.ts";
 import { type WatchedDisk, watchedDisk } from "./disks.ts";
-import { attempt, blankState, fixedClock, lifeOf, openLock, tempDir } from "./support.ts";
+import { attempt, blankState, fixedClock, lifeOf, openLock } from "./support.ts";
+import { tempDir } from "./temp-dir.ts";
 
 const JOURNAL: Partial<WriterPorts> = { inlineBytes: 0, journalFloorBytes: 1e9 };
 

@@ -1,8 +1,4 @@
-/** Blank records, throwaway run folders and a lock that is always ours. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { onTestFinished } from "vitest";
+/** Blank records and a lock that is always ours. */
 import type { RiskTier } from "../../src/core/tiers.ts";
 import type { Clock } from "../../src/host/clock.ts";
 import type { Lock } from "../../src/state/lock.ts";
@@ -163,12 +159,6 @@ export function lifeOf(jobId: string, n = 1): JournalRecord[][] {
     patch({ status: "success", phase: null, exitCode: 0, wallMs: 12, endedAt: AT, settlement: "settled" }),
     patch({ acceptance: "accepted", c3Verdict: "pass" }),
   ];
-}
-
-export function tempDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), "orchestrate-state-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
 }
 
 export const fixedClock: Clock = { now: () => Date.parse(AT), mono: () => 0 };
