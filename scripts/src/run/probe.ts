@@ -28,11 +28,11 @@ export async function probe(adapter: Adapter, located: Located, host: ProbeHost)
     const ask = asker(adapter, located, host, { folder, home: home.own ? null : folder });
     const { version, help, auth, models, sandbox } = adapter.probe;
     const [versionAnswer, authAnswer, modelsAnswer, sandboxAnswer, ...helpAnswers] = await Promise.all([
-      ask(version),
+      ask(version, SUPERVISION.probeTimeoutMs),
       askOrNull(ask, auth),
       askOrNull(ask, models),
       askOrNull(ask, sandbox ?? null),
-      ...help.map(ask),
+      ...help.map((args) => ask(args, SUPERVISION.probeTimeoutMs)),
     ]);
     const profile = adapter.profile({
       binary: located.binary,
@@ -72,10 +72,11 @@ async function inSlot<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-type Ask = (args: readonly string[]) => Promise<ProbeAnswer>;
+type Ask = (args: readonly string[], timeoutMs: number) => Promise<ProbeAnswer>;
 
+/** Lists and checks start more of a program than its version does; without their answer it is still usable. */
 const askOrNull = async (ask: Ask, args: readonly string[] | null): Promise<ProbeAnswer | null> =>
-  args === null ? null : ask(args);
+  args === null ? null : ask(args, 2 * SUPERVISION.probeTimeoutMs);
 
 function asker(
   adapter: Adapter,
@@ -96,17 +97,12 @@ function asker(
     marker: PROBE_MARKER,
   });
   if (o.home !== null) for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name)) delete env[name];
-  const limits = {
-    cwd: o.folder,
-    env,
-    timeoutMs: SUPERVISION.probeTimeoutMs,
-    maxBytes: PROBE_MAX_BYTES,
-  };
+  const limits = { cwd: o.folder, env, maxBytes: PROBE_MAX_BYTES };
   const file = located.native ? located.binaryReal : located.binary;
-  return async (args) =>
+  return async (args, timeoutMs) =>
     args.length === 0
       ? { exitCode: 0, stdout: "", stderr: "", timedOut: false }
-      : answerOf(await inSlot(() => host.exec(file, args, limits)));
+      : answerOf(await inSlot(() => host.exec(file, args, { ...limits, timeoutMs })));
 }
 
 const answerOf = (result: ExecResult): ProbeAnswer => ({

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../core/result.ts";
 import type { Adapter, ProbeInput, Profile, StartInput, StartPlan, StartRefusal } from "./adapter.ts";
 import { stripAnsi } from "./classify.ts";
 import { readHelp } from "./help-flags.ts";
-import { parseObject, valueAt } from "./json.ts";
+import { asObject, parseObject, valueAt } from "./json.ts";
 import { initialState } from "./observed.ts";
 import { observeOpencode, settleOpencode } from "./opencode-stream.ts";
 import { type Evidence, flagFindings, found, liveState, provenBy, UNPROVEN, versionIn } from "./profile.ts";
@@ -121,7 +121,9 @@ function profile(input: ProbeInput): Profile {
       auth.evidence,
       found(
         "debug config",
-        proven ? "shows the permissions that were passed" : "does not show the permissions that were passed",
+        proven
+          ? "shows the permissions that were passed"
+          : "does not show exactly the permissions that were passed",
       ),
       found("models", models === null ? "no list" : `${models.length} models`),
     ],
@@ -133,13 +135,15 @@ function profile(input: ProbeInput): Profile {
   };
 }
 
+/** Exactly ours: an entry of the user's own configuration that is still there would grant more than the job was granted. */
 function permissionsReach(input: ProbeInput): boolean {
   const answer = input.answers.sandbox ?? null;
-  const config = answer === null ? null : parseObject(answer.stdout.trim());
+  const permission =
+    answer === null ? null : asObject(valueAt(parseObject(answer.stdout.trim()), "permission"));
   return (
-    valueAt(config, "permission.edit") === "deny" &&
-    valueAt(config, "permission.bash.*") === "deny" &&
-    valueAt(config, "permission.bash.orchestrate-probe *") === "allow"
+    permission !== null &&
+    permission["edit"] === PROOF.edit &&
+    JSON.stringify(permission["bash"]) === JSON.stringify(PROOF.bash)
   );
 }
 

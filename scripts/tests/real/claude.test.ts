@@ -1,7 +1,7 @@
 /** The real claude CLI, through our own start plan, supervision and settlement, against the loopback model. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { type RealCli, realCli, WIRINGS } from "../support/real-run.ts";
+import { REAL_TIMEOUT, type RealCli, realCli, WIRINGS } from "../support/real-run.ts";
 
 let server: ModelServer;
 let cli: RealCli;
@@ -36,7 +36,7 @@ describe("claude, probed", () => {
   });
 });
 
-describe("claude, run for real", () => {
+describe("claude, run for real", { timeout: REAL_TIMEOUT }, () => {
   it("gives a plain answer", async () => {
     const run = await cli.run({ prompt: "[[stub: say hello from the model]]" });
     expect(run.settlement).toMatchObject({ ok: true, resultText: "hello from the model", suspect: false });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { type RealCli, realCli, WIRINGS } from "../support/real-run.ts";
+import { REAL_TIMEOUT, type RealCli, realCli, WIRINGS } from "../support/real-run.ts";
 
 let server: ModelServer;
 let cli: RealCli;
@@ -52,7 +52,7 @@ describe("codex, probed", () => {
   });
 });
 
-describe("codex, run for real", () => {
+describe("codex, run for real", { timeout: REAL_TIMEOUT }, () => {
   it("gives a plain answer", async () => {
     const run = await cli.run({ prompt: "[[stub: say hello from the model]]" });
     expect(run.settlement).toMatchObject({ ok: true, resultText: "hello from the model", suspect: false });

@@ -1,5 +1,5 @@
 /** A real CLI through our own start plan, supervision, observation and settlement, against the loopback model. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,6 +25,9 @@ import { testEnvironment } from "./test-environment.ts";
 /** State folders of CLIs lie outside the temporary folder: some refuse to work from there. */
 const HOMES = fileURLToPath(new URL("../../../.lab/homes/", import.meta.url));
 
+/** A CLI that starts in two seconds takes half a minute on a machine that does much else. */
+export const REAL_TIMEOUT = 240_000;
+
 export interface RealCli {
   readonly name: CliName;
   readonly adapter: Adapter;
@@ -47,6 +50,8 @@ export interface RunOptions {
   readonly keepSession?: boolean;
   /** Called for each event; may cancel. */
   readonly onEvent?: (event: AdapterEvent, supervised: Supervised) => void;
+  /** Ends the run as soon as a command line that `endWhen` knows is alive below it. */
+  readonly endWhenRunning?: RegExp;
 }
 
 export interface RealRun {
@@ -65,6 +70,8 @@ export interface Wiring {
   readonly env: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, string>>;
   readonly model: string | null;
+  /** Arguments of a start that sets its home up, where the first one takes much longer than all others. */
+  readonly warmUp?: readonly string[];
 }
 
 export async function realCli(name: CliName, wire: (home: string) => Wiring): Promise<RealCli> {
@@ -82,6 +89,15 @@ export async function realCli(name: CliName, wire: (home: string) => Wiring): Pr
     variables: { PATH: `${bin}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8", ...wiring.env },
   });
   const adapter = adapterFor(name, []) as Adapter;
+  if (wiring.warmUp !== undefined) {
+    const { env: variables } = childEnvironment({
+      parent: env.all(),
+      allow: adapter.envPass ?? [],
+      set: {},
+      marker: "warm-up",
+    });
+    await exec(join(bin, name), wiring.warmUp, { env: variables, cwd: home, timeoutMs: REAL_TIMEOUT });
+  }
   const inventory = await takeInventory({
     ids: [name],
     full: false,
@@ -159,7 +175,9 @@ async function runReal(
       for (const event of step.events) o.onEvent?.(event, supervised);
     },
   });
+  const watch = o.endWhenRunning === undefined ? null : endWhenRunning(supervised, marker, o.endWhenRunning);
   const result = await supervised.done;
+  clearInterval(watch ?? undefined);
   const settlement = c.adapter.settle(state, {
     exitCode: result.exitCode,
     signal: result.signal,
@@ -181,6 +199,25 @@ async function runReal(
 }
 
 let serial = 0;
+
+/** Not every CLI reports a tool when it starts, so the process table is asked. */
+function endWhenRunning(supervised: Supervised, marker: string, command: RegExp): NodeJS.Timeout {
+  return setInterval(() => {
+    const alive = readdirSync("/proc").some(
+      (pid) => /^\d+$/.test(pid) && command.test(commandOf(pid, marker)),
+    );
+    if (alive) supervised.cancel("graceful");
+  }, 100);
+}
+
+function commandOf(pid: string, marker: string): string {
+  try {
+    if (!readFileSync(`/proc/${pid}/environ`, "utf8").includes(marker)) return "";
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
 
 const CANDIDATE: StartInput["candidate"] = {
   runtime: "",
@@ -253,9 +290,14 @@ export const WIRINGS: Readonly<Record<CliName, (server: ModelServer) => (home: s
     model: "gemini-2.5-flash",
   }),
   opencode: (server) => () => ({
-    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(server.base)) },
-    files: {},
+    env: {
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(server.base)),
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+    },
+    // Marks the home as one where it was set up, so that it is asked there.
+    files: { ".config/opencode/opencode.json": "{}" },
     model: "stub/stub-model",
+    warmUp: ["models"],
   }),
   pi: (server) => () => ({
     env: { STUB_KEY: "stub-key" },
