@@ -49,6 +49,8 @@ async function supervisedJob(folder: string, number: number): Promise<void> {
     stderrPath: join(folder, `${number}.err`),
     maxOutputBytes: 1_048_576,
     secretValues: [],
+    // As the coordinator does: the start is recorded before the output is looked at.
+    onStart: () => new Promise((resolve) => setImmediate(resolve)),
     clock: systemClock,
   }).done;
   if (result.exitCode !== 0 || !result.treeGone) throw new Error(JSON.stringify(result));

@@ -7,7 +7,7 @@
 /** Every process of a job carries this with the job's marker; the sweep after a job looks for it. */
 export const JOB_MARKER = "ORCHESTRATE_JOB";
 
-/** Markers of the jobs around this one, separated by spaces: a job may itself run this tool. */
+/** Markers of the jobs around this one, a line each: a job may itself run this tool. */
 export const JOB_ANCESTORS = "ORCHESTRATE_JOB_ANCESTORS";
 
 /** Exact names, by the program that sets them for what it starts. */
@@ -61,7 +61,7 @@ export const HARNESS_MARKERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Whole families: git's own state, its editor hooks, and what a harness tells this tool. */
 export const OWN_PREFIX = "ORCHESTRATE_";
-export const STRIPPED_PREFIXES: readonly string[] = ["GIT_", "VSCODE_GIT_", OWN_PREFIX];
+const STRIPPED_PREFIXES: readonly string[] = ["GIT_", "VSCODE_GIT_", OWN_PREFIX];
 
 /** They make a program load other code than its own, so no list of names can let them in. */
 export const LOADER_VARIABLES: readonly string[] = [
@@ -75,7 +75,7 @@ export const LOADER_VARIABLES: readonly string[] = [
   "RUBYOPT",
   "JAVA_TOOL_OPTIONS",
 ];
-export const LOADER_PREFIXES: readonly string[] = ["LD_", "DYLD_"];
+const LOADER_PREFIXES: readonly string[] = ["LD_", "DYLD_"];
 
 const EXACT: ReadonlySet<string> = new Set([...Object.values(HARNESS_MARKERS).flat(), ...LOADER_VARIABLES]);
 const PREFIXES: readonly string[] = [...STRIPPED_PREFIXES, ...LOADER_PREFIXES];

@@ -23,7 +23,7 @@ export interface CaptureSummary {
   readonly tail: string;
 }
 
-export interface CaptureOptions {
+interface CaptureOptions {
   /** Created with mode 0600; null keeps no file. */
   readonly path: string | null;
   readonly maxBytes: number;

@@ -1,4 +1,5 @@
 /** The environment of a child: what was allowed and what was set, and nothing that would tell it who started it. */
+import { BASE_ENVIRONMENT } from "../core/child-environment.ts";
 import { isStrippedVariable, JOB_ANCESTORS, JOB_MARKER, OWN_PREFIX } from "../core/harness-markers.ts";
 
 export interface ChildEnvironmentOptions {
@@ -8,7 +9,7 @@ export interface ChildEnvironmentOptions {
   readonly allow: readonly string[];
   /** Set whatever `parent` says; it comes from adapters, so our own variables may be among it. */
   readonly set: Readonly<Record<string, string>>;
-  /** Value of ORCHESTRATE_JOB: names the job, holds no space. */
+  /** Value of ORCHESTRATE_JOB: names the job, holds no line end. */
   readonly marker: string;
 }
 
@@ -17,54 +18,6 @@ export interface ChildEnvironment {
   /** Names that were set or asked for and are withheld: for the trace, never with values. Sorted. */
   readonly dropped: string[];
 }
-
-/**
- * What any program needs to find its files, its language, its network and its certificates. Everything else has to
- * be asked for by name, so that a key in our environment never reaches a route that did not declare it.
- */
-export const BASE_ENVIRONMENT: readonly string[] = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "TMPDIR",
-  "TMP",
-  "TEMP",
-  "TZ",
-  "LANG",
-  "LANGUAGE",
-  "LC_ALL",
-  "LC_CTYPE",
-  "LC_MESSAGES",
-  "XDG_CONFIG_HOME",
-  "XDG_DATA_HOME",
-  "XDG_STATE_HOME",
-  "XDG_CACHE_HOME",
-  "XDG_RUNTIME_DIR",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "ALL_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "all_proxy",
-  "no_proxy",
-  "NODE_EXTRA_CA_CERTS",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "REQUESTS_CA_BUNDLE",
-  "CURL_CA_BUNDLE",
-  "SYSTEMROOT",
-  "SystemRoot",
-  "WINDIR",
-  "COMSPEC",
-  "PATHEXT",
-  "APPDATA",
-  "LOCALAPPDATA",
-  "PROGRAMDATA",
-  "USERPROFILE",
-];
 
 /**
  * Builds the environment of one child. Harness markers, `GIT_*`, our own variables and loader variables are withheld
@@ -93,5 +46,5 @@ export function childEnvironment(options: ChildEnvironmentOptions): ChildEnviron
 function ancestry(parent: Readonly<Record<string, string>>): string {
   return [parent[JOB_ANCESTORS], parent[JOB_MARKER]]
     .filter((value) => value !== undefined && value !== "")
-    .join(" ");
+    .join("\n");
 }

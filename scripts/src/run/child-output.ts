@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import { SUPERVISION } from "../core/policy.ts";
 
-export interface ChildOutputOptions {
+interface ChildOutputOptions {
   readonly streams: readonly { readonly stream: Readable; readonly sink: (chunk: Buffer) => void }[];
   readonly onActivity: () => void;
 }
@@ -46,13 +46,9 @@ export class ChildOutput {
    * somebody still holds a pipe.
    */
   drained(): Promise<boolean> {
-    return this.closedWithin(SUPERVISION.drainMs, SUPERVISION.drainMaxMs);
-  }
-
-  /** The same with other bounds: `quietMs` begins again with each piece of data. */
-  closedWithin(quietMs: number, maxMs: number): Promise<boolean> {
     if (this.#open === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
+      let quiet: NodeJS.Timeout | undefined;
       const finish = (closed: boolean): void => {
         clearTimeout(quiet);
         clearTimeout(whole);
@@ -60,13 +56,18 @@ export class ChildOutput {
         this.#allClosed = () => {};
         resolve(closed);
       };
-      const whole = setTimeout(() => finish(false), maxMs);
-      let quiet = setTimeout(() => finish(false), quietMs);
-      this.#touch = () => {
+      const arm = (): void => {
         clearTimeout(quiet);
-        quiet = setTimeout(() => finish(false), quietMs);
+        const timer = setTimeout(
+          () => lookOnce(() => (quiet === timer ? finish(false) : undefined)),
+          SUPERVISION.drainMs,
+        );
+        quiet = timer;
       };
+      const whole = setTimeout(() => finish(false), SUPERVISION.drainMaxMs);
+      this.#touch = arm;
       this.#allClosed = () => finish(true);
+      arm();
     });
   }
 
@@ -84,4 +85,9 @@ export class ChildOutput {
     this.#held.push({ sink, chunk });
     stream.pause();
   }
+}
+
+/** After a turn that took long, timers come before what has arrived meanwhile: that is looked at first. */
+function lookOnce(then: () => void): void {
+  setImmediate(() => setImmediate(then));
 }

@@ -2,7 +2,7 @@
 import { SUPERVISION } from "../core/policy.ts";
 import type { Clock } from "../host/clock.ts";
 
-export interface DeadlinesOptions {
+interface DeadlinesOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /** null: silence never ends the job. */

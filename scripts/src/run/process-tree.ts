@@ -127,7 +127,7 @@ export function markersOf(pid: number): string[] {
   const environ = length < buffer.length ? buffer.subarray(0, length) : readLong(pid);
   const own = variable(environ, MARKER_KEY);
   const around = variable(environ, ANCESTORS_KEY);
-  return [...(own === null ? [] : [own]), ...(around === null ? [] : around.split(" "))];
+  return [...(own === null ? [] : [own]), ...(around === null ? [] : around.split("\n"))];
 }
 
 function readLong(pid: number): Buffer {

@@ -2,11 +2,11 @@
 import { plainView } from "./plain-view.ts";
 
 /** Shorter values are words and numbers; masking them would shred the output and protect nothing. */
-export const MIN_VALUE = 6;
+const MIN_VALUE = 6;
 /** From this length on a value is also looked for in its encodings, and line by line. */
 const MIN_ENCODED = 8;
 /** A longer value is looked for piece by piece, so that a stream never has to hold back more than this. */
-export const MAX_NEEDLE = 4_096;
+const MAX_NEEDLE = 4_096;
 
 /** All byte strings to mask for these values, each at least six bytes long, none twice. */
 export function secretNeedles(values: readonly string[]): Buffer[] {

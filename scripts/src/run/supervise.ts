@@ -289,10 +289,11 @@ class Supervision {
     const sweep = new TreeEnding({ trace: running.trace, graceMs: grace, clock: this.#o.clock });
     this.#ending = sweep;
     const { gone } = await sweep.done;
-    if (!closed || sweep.met.any) this.#flags.add("leaky");
+    const closedNow = closed || (await running.output.drained());
+    if (!closedNow || sweep.met.any) this.#flags.add("leaky");
     if (sweep.met.inGroup) this.#flags.add("group-survivors");
     // A pipe that stays open although nobody is left is held by somebody whom we cannot see.
-    return gone && (closed || (await running.output.drained()));
+    return gone && closedNow;
   }
 
   #nothingLeft(running: Running): boolean {

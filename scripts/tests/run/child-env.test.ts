@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BASE_ENVIRONMENT } from "../../src/core/child-environment.ts";
 import { HARNESS_MARKERS, isStrippedVariable, LOADER_VARIABLES } from "../../src/core/harness-markers.ts";
-import { BASE_ENVIRONMENT, childEnvironment } from "../../src/run/child-env.ts";
+import { childEnvironment } from "../../src/run/child-env.ts";
 import { freshFolder, nodeFixture, PATH, start } from "./support.ts";
 
 const folder = freshFolder();
@@ -75,7 +76,7 @@ describe("the environment of a child", () => {
       set: { ORCHESTRATE_JOB: "forged", ORCHESTRATE_JOB_ANCESTORS: "forged" },
       marker: "inner",
     });
-    expect(env).toEqual({ ORCHESTRATE_JOB: "inner", ORCHESTRATE_JOB_ANCESTORS: "outer middle" });
+    expect(env).toEqual({ ORCHESTRATE_JOB: "inner", ORCHESTRATE_JOB_ANCESTORS: "outer\nmiddle" });
   });
 
   it("passes no variable that is neither in the base nor allowed nor set", () => {

@@ -119,9 +119,9 @@ describe("sweeping for a marker", () => {
 
   it("finds the jobs that a job's own coordinator started", async () => {
     const outer = freshMarker();
-    const job = await orphan("sleep", { ORCHESTRATE_JOB_ANCESTORS: `${outer} ${outer}-middle` });
+    const job = await orphan("sleep", { ORCHESTRATE_JOB_ANCESTORS: `${outer}\n${outer} middle` });
     expect(await sweepMarker(outer)).toEqual([job.pid]);
-    expect(await sweepMarker(`${outer}-middle`)).toEqual([job.pid]);
+    expect(await sweepMarker(`${outer} middle`)).toEqual([job.pid]);
     await clearUp({ ...job, pid: 999_999_999, marker: outer });
     expect(startTime(job.pid)).toBeNull();
   });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { type ProcessIdentity, startTime } from "../../src/host/identity.ts";
+import { readProcess } from "../../src/run/process-tree.ts";
 import { freshFolder, lineGate, misbehave, nodeFixture, start, survivors, textOf } from "./support.ts";
 
 const folder = freshFolder();
@@ -306,6 +307,15 @@ describe("many children", () => {
     expect(results.map((result) => result.treeGone)).toEqual(results.map(() => true));
     expect(results.filter((result) => result.flags.includes("leaky")).length).toBe(8);
     await vi.waitFor(() => expect(open()).toBeLessThanOrEqual(before), { timeout: 5_000 });
+  });
+
+  it("are leaders of their own group and session: no terminal of ours can end them", async () => {
+    const { onLine, seen } = lineGate(isReady);
+    const started = start(folder, { argv: misbehave("sleep"), onLine });
+    await seen;
+    expect(readProcess(started.pid ?? 0)).toMatchObject({ group: started.pid, session: started.pid });
+    started.cancel("hard");
+    await started.done;
   });
 
   it("are told apart by start time", async () => {
