@@ -9,12 +9,16 @@ import { type BytePath, bytePath } from "./git.ts";
 
 export interface Look {
   readonly kind: "file" | "link" | "folder" | "other";
-  /** Size, times and inode: equal for two looks means the same content (see `isFresh`). */
+  /** Size, times and inode: equal for two looks means the same content, unless the first was `fresh`. */
   readonly stat: string;
   readonly size: number;
   readonly executable: boolean;
-  readonly ctimeMs: number;
+  /** Changed so recently that a further change could leave the same times. */
+  readonly fresh: boolean;
 }
+
+/** Above the coarsest clock of a file system that we care about. */
+const FRESH_MS = 2_000;
 
 /** Null when there is nothing at that path, or nothing that we may look at. */
 export function lookAt(root: string, path: BytePath["disk"]): Look | null {
@@ -26,7 +30,7 @@ export function lookAt(root: string, path: BytePath["disk"]): Look | null {
       stat: `${s.size}:${s.mtimeMs}:${s.ctimeMs}:${s.ino}:${s.mode}`,
       size: s.size,
       executable: (s.mode & 0o111) !== 0,
-      ctimeMs: s.ctimeMs,
+      fresh: s.ctimeMs > Date.now() - FRESH_MS,
     };
   } catch {
     return null;

@@ -31,7 +31,6 @@ const READ_MAX_BYTES = 64 * 1024 * 1024;
 /** Content of ignored files read in one call; the rest is told apart by times and read in a later call. */
 const IGNORED_READ_MAX_FILES = 5_000;
 const IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
-const FRESH_MS = 2_000;
 
 /** Some sandboxes leave these as empty mount points in the working folder for a moment. */
 const MOUNT_POINTS = /(?:^|\/)\.(?:agents|aws|codex)$/;
@@ -57,7 +56,6 @@ interface Reader {
 function createReader(options: FingerprintOptions): Reader {
   const entries = new Map<string, Entry>();
   const previous = options.previous?.entries;
-  const takenAt = Date.now();
   let ignoredFiles = 0;
   let ignoredBytes = 0;
   const mayRead = (look: Look, tracking: Tracking): boolean => {
@@ -87,7 +85,7 @@ function createReader(options: FingerprintOptions): Reader {
           executable: look.executable,
           sha256: read?.sha256 ?? null,
           blob: blob ?? read?.blob ?? null,
-          fresh: look.ctimeMs > takenAt - FRESH_MS,
+          fresh: look.fresh,
         });
       };
       const known = previous?.get(path.text);
@@ -197,12 +195,11 @@ async function readListing(
 ): Promise<Listing | null> {
   const index = lookAt(gitDir, "index");
   if (previous !== null && index !== null && index.stat === previous.indexStat) return previous;
-  const settled = index !== null && index.ctimeMs < Date.now() - FRESH_MS;
   const listed = await git(["ls-files", "-v", "-s", "-z"], options);
   if (listed.exitCode !== 0) return null;
   const digest = sha256(listed.stdoutBytes);
   const bytes = previous?.digest === digest ? previous.bytes : listed.stdoutBytes;
-  return { digest, bytes, indexStat: settled ? index.stat : "" };
+  return { digest, bytes, indexStat: index === null || index.fresh ? "" : index.stat };
 }
 
 async function readStatus(root: string, status: GitStatus, reader: Reader): Promise<void> {
