@@ -10,18 +10,20 @@ export interface DecodedText {
    * them as marks of its own. Null when the bytes are no text or too many.
    */
   readonly text: string | null;
+  /** The text up to the fault when there is none after it, for the fault's place. */
+  readonly before: string;
   readonly faults: readonly Fault[];
 }
 
 export function decodeText(input: string | Uint8Array, format: TextFormat): DecodedText {
   const size = typeof input === "string" ? Buffer.byteLength(input) : input.byteLength;
   const limit = format === "yaml" ? SPEC_LIMITS.maxYamlBytes : SPEC_LIMITS.maxJsonBytes;
-  if (size > limit) return { text: null, faults: [tooLarge(size, limit, format)] };
+  if (size > limit) return { text: null, before: "", faults: [tooLarge(size, limit, format)] };
   const decoded = typeof input === "string" ? input : decodeUtf8(input);
-  if (typeof decoded !== "string") return { text: null, faults: [decoded] };
+  if (typeof decoded !== "string") return { text: null, ...decoded };
   const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
   const faults = forbiddenCharacters(text);
-  return { text: faults.length === 0 ? text : text.replace(FORBIDDEN, "\ufffd"), faults };
+  return { before: "", text: faults.length === 0 ? text : text.replace(FORBIDDEN, "\ufffd"), faults };
 }
 
 function tooLarge(size: number, limit: number, format: TextFormat): Fault {
@@ -34,21 +36,22 @@ function tooLarge(size: number, limit: number, format: TextFormat): Fault {
   };
 }
 
-function decodeUtf8(bytes: Uint8Array): string | Fault {
+function decodeUtf8(bytes: Uint8Array): string | { before: string; faults: Fault[] } {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     const wide = (bytes[0] === 0xfe && bytes[1] === 0xff) || (bytes[0] === 0xff && bytes[1] === 0xfe);
     const at = wide ? 0 : firstInvalidByte(bytes);
-    return {
+    const before = new TextDecoder().decode(bytes.subarray(0, at));
+    const fault: Fault = {
       code: "not-utf8",
-      // Only the place in lines is lost here: the text before the fault decodes, so its length is the offset.
-      offset: new TextDecoder().decode(bytes.subarray(0, at)).length,
+      offset: before.length,
       message: wide
         ? "the file is UTF-16, but must be UTF-8"
         : `the file is not UTF-8: byte ${at} starts no character`,
       fix: "save it as UTF-8",
     };
+    return { before, faults: [fault] };
   }
 }
 

@@ -30,7 +30,7 @@ export function readDocument(
   const format = options.format === "auto" ? guessFormat(text, options.fileName) : options.format;
   const decoded = decodeText(text, format);
   const content = decoded.text ?? "";
-  const placeOf = placesOf(content);
+  const placeOf = placesOf(decoded.text ?? decoded.before);
   const report = createReport(options.fileName);
   const read = decoded.text === null ? UNREAD : format === "json" ? fromJson(content) : fromYaml(content);
 

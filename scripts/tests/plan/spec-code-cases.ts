@@ -31,7 +31,7 @@ const token = `ghp_${"a1B2".repeat(9)}`;
 export const CASES = {
   "not-utf8": {
     text: new Uint8Array([...Buffer.from("version: 1\nname: "), 0xc3, 0x28]),
-    says: "1:18 - the file is not UTF-8: byte 17 starts no character | save it as UTF-8",
+    says: "2:7 - the file is not UTF-8: byte 17 starts no character | save it as UTF-8",
   },
   "nul-character": {
     text: job("name: x\0y"),

@@ -1,0 +1,94 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SECRET_PATTERNS } from "../../src/core/secret-patterns.ts";
+import { findSecrets, hideSecrets } from "../../src/plan/secrets.ts";
+import { FAKES } from "../support/fake-secrets.ts";
+import { PROPERTY } from "../support/property.ts";
+
+describe("secrets in a text", () => {
+  it("are found with what they are and where", () => {
+    const token = FAKES["github-token"] ?? "";
+    expect(findSecrets(`use ${token} now`)).toEqual([
+      { kind: "github-token", title: "a GitHub token", index: 4, length: token.length },
+    ]);
+  });
+
+  it.each(Object.entries(FAKES))("%s is found behind any other text and hidden whole", (_id, value) => {
+    const text = `line one\n  "key": ${value}\nline three`;
+    expect(findSecrets(text).length).toBeGreaterThan(0);
+    const secret = value.split(/[\s:=?&@"]+/).sort((a, b) => b.length - a.length)[0] ?? "";
+    expect(hideSecrets(text)).not.toContain(secret);
+  });
+
+  it("are told apart when several follow each other", () => {
+    const text = `${FAKES["aws-access-key-id"]} ${FAKES["npm-token"]} ${FAKES["aws-access-key-id"]}`;
+    expect(findSecrets(text).map((secret) => secret.kind)).toEqual([
+      "aws-access-key-id",
+      "npm-token",
+      "aws-access-key-id",
+    ]);
+    expect(hideSecrets(text)).toBe("[an AWS access key id] [an npm token] [an AWS access key id]");
+  });
+
+  it("are found after the escapes that JSON, URLs and terminals put before them", () => {
+    const key = FAKES["openai-key"] ?? "";
+    for (const before of ["\\n", "%3D", "\u001b[31m", "=", '"', "("])
+      expect(findSecrets(before + key).map((secret) => secret.kind)).toContain("openai-key");
+  });
+
+  it("are found by anchors wherever a pattern alone would find them", () =>
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 1, maxLength: 12 }), (pieces) => {
+        const text = pieces.join("");
+        const hidden = hideSecrets(text);
+        for (const entry of SECRET_PATTERNS) {
+          const match = new RegExp(entry.pattern.source, entry.pattern.flags).exec(text);
+          if (match !== null) expect(hidden).not.toBe(text);
+        }
+      }),
+      PROPERTY,
+    ));
+
+  it("number none in ten megabytes of an ordinary build log", () => {
+    const log = buildLog(2_000_000);
+    const found = Array.from({ length: 5 }, (_, round) => findSecrets(log.slice(round * 7)));
+    expect(found.flat()).toEqual([]);
+  });
+});
+
+const piece = fc.oneof(
+  fc.constantFrom(...Object.values(FAKES)),
+  fc.constantFrom(...SECRET_PATTERNS.flatMap((entry) => entry.anchors)),
+  fc.string({ maxLength: 12 }),
+  fc.constantFrom(" ", "\n", "=", ": ", '"', "-", "_", "\\n"),
+);
+
+/** Lines of compilers, test runners and version control, with hashes and numbers that differ. */
+function buildLog(size: number): string {
+  let seed = 7;
+  const random = (): number => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return seed;
+  };
+  const sha = (length: number): string => {
+    let text = "";
+    while (text.length < length) text += random().toString(16).padStart(8, "0");
+    return text.slice(0, length);
+  };
+  const lines: (() => string)[] = [
+    () => `  CC src/core/scheduler_${random() % 999}.o`,
+    () => `info: compiled ${random() % 999} modules in ${random() % 60}.2s (cache hit ${random() % 100}%)`,
+    () => `PASS tests/unit/plan.test.ts (${random() % 99} tests, 0 failed, ${random() % 999} ms)`,
+    () => `at Object.<anonymous> (/srv/app/src/index.ts:${random() % 999}:17)`,
+    () => `index ${sha(10)}..${sha(10)} 100644`,
+    () => `commit ${sha(40)}`,
+    () => `GET https://example.invalid/v1/items?page=${random() % 99}&sort=key 200 12ms`,
+    () =>
+      `{"type":"event","seq":${random()},"job":"build-api","status":"running","pid":${random() % 65_536}}`,
+    () => `layer sha256:${sha(64)} pulled`,
+    () => `request ${sha(8)}-${sha(4)}-${sha(4)}-${sha(4)}-${sha(12)} finished`,
+  ];
+  let text = "";
+  while (text.length < size) text += `${lines[random() % lines.length]!()}\n`;
+  return text;
+}

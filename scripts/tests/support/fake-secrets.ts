@@ -1,0 +1,62 @@
+/** Made-up values of every shape of secret. Nothing here opens anything. */
+
+const LETTERS = "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8";
+export const chars = (length: number, alphabet = LETTERS): string =>
+  alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length);
+export const hex = (length: number): string => chars(length, "0123456789abcdef");
+const caps = (length: number): string => chars(length, "AB2CD3EF4GH5JK6");
+
+/** A made-up value of each shape. */
+export const FAKES: Readonly<Record<string, string>> = {
+  "private-key": `-----BEGIN RSA PRIVATE KEY-----\n${chars(64)}\n${chars(64)}\n-----END RSA PRIVATE KEY-----`,
+  jwt: `eyJ${chars(30)}.eyJ${chars(60)}.${chars(43)}`,
+  bearer: `Bearer ${chars(40)}`,
+  "basic-auth": `Authorization: Basic ${chars(20)}=`,
+  "basic-credentials": `Basic ${chars(32)}==`,
+  "url-credentials": "://admin:hunter2@",
+  "url-token": `://${chars(40)}@`,
+  "url-parameter": `?access_token=${chars(24)}`,
+  "aws-secret-access-key": `aws_secret_access_key = ${chars(40)}`,
+  "secret-variable": "PASSWORD=hunter",
+  "secret-assignment": 'password: "hunter22"',
+  "github-token": `ghp_${chars(36)}`,
+  "github-fine-grained": `github_pat_${chars(82)}`,
+  "gitlab-token": `glpat-${chars(20)}`,
+  "anthropic-key": `sk-ant-api03-${chars(80)}`,
+  "openai-key": `sk-proj-${chars(48)}`,
+  "openai-legacy-key": `sk-${chars(48)}`,
+  "groq-key": `gsk_${chars(52)}`,
+  "xai-key": `xai-${chars(80)}`,
+  "perplexity-key": `pplx-${chars(48)}`,
+  "replicate-token": `r8_${chars(37)}`,
+  "huggingface-token": `hf_${chars(34)}`,
+  "aws-access-key-id": `AKIA${caps(16)}`,
+  "google-api-key": `AIza${chars(35)}`,
+  "google-oauth-token": `ya29.${chars(60)}`,
+  "google-client-secret": `GOCSPX-${chars(28)}`,
+  "slack-token": `xoxb-${chars(24, "0123456789")}-${chars(24)}`,
+  "slack-app-token": `xapp-1-${chars(40)}`,
+  "slack-webhook": `hooks.slack.com/services/T${caps(8)}/B${caps(8)}/${chars(24)}`,
+  "discord-webhook": `discord.com/api/webhooks/${chars(18, "123456789")}/${chars(68)}`,
+  "stripe-key": `sk_live_${chars(24)}`,
+  "stripe-webhook-secret": `whsec_${chars(32)}`,
+  "npm-token": `npm_${chars(36)}`,
+  "pypi-token": `pypi-${chars(60)}`,
+  "sendgrid-key": `SG.${chars(22)}.${chars(43)}`,
+  "twilio-key": `SK${hex(32)}`,
+  "mailgun-key": `key-${hex(32)}`,
+  "digitalocean-token": `dop_v1_${hex(64)}`,
+  "shopify-token": `shpat_${hex(32)}`,
+  "databricks-token": `dapi${hex(32)}`,
+  "docker-token": `dckr_pat_${chars(27)}`,
+  "linear-key": `lin_api_${chars(40)}`,
+  "newrelic-key": `NRAK-${caps(27)}`,
+  "postman-key": `PMAK-${hex(24)}-${hex(34)}`,
+  "sentry-token": `sntrys_${chars(60)}`,
+  "supabase-token": `sbp_${hex(40)}`,
+  "vault-token": `hvs.${chars(30)}`,
+  "doppler-token": `dp.pt.${chars(43)}`,
+  "age-secret-key": `AGE-SECRET-KEY-1${caps(58)}`,
+  "telegram-bot-token": `123456789:AA${chars(33)}`,
+  "azure-storage-key": `AccountKey=${chars(86)}==`,
+};
