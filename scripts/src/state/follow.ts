@@ -5,7 +5,7 @@ import { systemClock } from "../host/clock.ts";
 import { type Disk, systemDisk } from "../host/disk.ts";
 import { waitInDir } from "../host/watch.ts";
 import { StateFaultError } from "./fault.ts";
-import { indexJournal } from "./journal.ts";
+import { indexJournal, sealBefore } from "./journal.ts";
 import type { State } from "./records.ts";
 import { replay } from "./recover.ts";
 import { load } from "./store.ts";
@@ -35,6 +35,8 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
   let stateId = "";
   /** Where the next whole line starts. */
   let offset = 0;
+  /** The end of the line before it. */
+  let seal: Buffer = Buffer.alloc(0);
   let journalId: string | undefined;
 
   /** Inode numbers and coarse file times come again within a few milliseconds; seq, at the start of the text, does not. */
@@ -48,6 +50,7 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
     if (!found.ok) throw new StateFaultError(found.error);
     state = found.value.state;
     offset = found.value.journalNext;
+    seal = found.value.journalSeal;
     journalId = undefined;
   };
 
@@ -57,10 +60,10 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
     if (journal === null || journal.size < offset) return false;
     if (journal.id === journalId) return true;
     journalId = journal.id;
-    const bytes = disk.readFrom(journalPath, offset);
-    const index = indexJournal(bytes);
-    // A whole line that is none: the journal was emptied and written again past our place in it.
-    if (index.garbage.some((piece) => piece.end < bytes.length)) return false;
+    const bytes = disk.readFrom(journalPath, offset - seal.length);
+    // Emptied and written again, a journal has another line before our place, or the middle of one.
+    if (!bytes.subarray(0, seal.length).equals(seal)) return false;
+    const index = indexJournal(bytes, seal.length);
     const lines = index.lines.filter((line) => line.start < index.next);
     let seq = state.seq;
     let epoch = state.epoch;
@@ -70,7 +73,8 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
       epoch = line.epoch;
     }
     if (!replay(state, bytes, lines, runDir).ok) return false;
-    offset += index.next;
+    offset += index.next - seal.length;
+    seal = sealBefore(bytes, index.next);
     return true;
   };
 

@@ -103,5 +103,9 @@ export function withoutFenced(lines: readonly LineRef[]): LineRef[] {
   return kept.reverse();
 }
 
+/** A copy of the seal and line end that stand before `place`; empty at the start. Tells one line from any other. */
+export const sealBefore = (bytes: Buffer, place: number): Buffer =>
+  Buffer.from(bytes.subarray(Math.max(0, place - SEAL_LENGTH - 1), place));
+
 export const parseLine = (bytes: Buffer, ref: LineRef): JournalLine =>
   JSON.parse(bytes.toString("utf8", ref.start, ref.end)) as JournalLine;

@@ -4,7 +4,7 @@ import { RUN_FILES } from "../core/layout.ts";
 import { POLICY } from "../core/policy.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { StateFault } from "./fault.ts";
-import { type Garbage, indexJournal, type LineRef, parseLine, withoutFenced } from "./journal.ts";
+import { type Garbage, indexJournal, type LineRef, parseLine, sealBefore, withoutFenced } from "./journal.ts";
 import type { State } from "./records.ts";
 import { parseStateFile, type StateFileProblem } from "./state-file.ts";
 import { applyAll } from "./transition.ts";
@@ -17,6 +17,8 @@ export interface Recovered {
   readonly stateBytes: number;
   /** Where a reader that follows the journal goes on. */
   readonly journalNext: number;
+  /** What stands right before that place: the seal of the line that was read last. */
+  readonly journalSeal: Buffer;
 }
 
 export interface RunBytes {
@@ -40,7 +42,13 @@ export function recover(files: RunBytes): Result<Recovered, StateFault> {
   if (files.journal === null) {
     if (files.state.length > POLICY.STATE_INLINE_BYTES.value) return err(journalMissing(files.runDir));
     repairs.push("journal.jsonl was missing; state.json was whole without it");
-    return ok({ state, repairs, stateBytes: files.state.length, journalNext: 0 });
+    return ok({
+      state,
+      repairs,
+      stateBytes: files.state.length,
+      journalNext: 0,
+      journalSeal: Buffer.alloc(0),
+    });
   }
   const index = indexJournal(files.journal);
   const kept = withoutFenced(index.lines).filter(
@@ -55,7 +63,8 @@ export function recover(files: RunBytes): Result<Recovered, StateFault> {
       journalDamaged(files.runDir, lost.start, state.seq, "its last line does not match its checksum"),
     );
   repairs.push(...journalRepairs(index.garbage, index.lines.length - kept.length, index.unterminated));
-  return ok({ state, repairs, stateBytes: files.state.length, journalNext: index.next });
+  const journalSeal = sealBefore(files.journal, index.next);
+  return ok({ state, repairs, stateBytes: files.state.length, journalNext: index.next, journalSeal });
 }
 
 /** Applies the lines that are news. Stops at the first that cannot follow. */

@@ -67,7 +67,8 @@ test("a large run is read once; after that only what was appended", async () => 
   }
   expect(follower.state()).toEqual(store.state);
   expect(disk.whole).toBe(1);
-  expect(disk.appended).toBe(readFileSync(join(runDir, "journal.jsonl")).length - before);
+  // Besides what is new, the 19 bytes that prove the place.
+  expect(disk.appended).toBe(readFileSync(join(runDir, "journal.jsonl")).length - before + 50 * 19);
 });
 
 test("a line that is half there waits for its other half", async () => {
@@ -93,6 +94,29 @@ test("a snapshot, and a journal that has grown past the old place since, are rea
   follower.poll();
   await store.snapshot();
   for (let n = 0; n < 20; n++) await store.commit([note(String(n))]);
+  expect(follower.poll()).toBe(true);
+  expect(follower.state()).toEqual(store.state);
+});
+
+test("a journal that was emptied and has grown to exactly the old place is read anew", async () => {
+  const { runDir, store } = await open();
+  const path = join(runDir, "journal.jsonl");
+  for (let n = 0; n < 5; n++) await store.commit([note("1")]);
+  const lines = readFileSync(path, "utf8");
+  await store.snapshot();
+  // A reader that comes between the snapshot and the emptying of the journal.
+  writeFileSync(path, lines);
+  const follower = followRun(runDir);
+  writeFileSync(path, "");
+  while (readFileSync(path).length < lines.length) {
+    const missing = lines.length - readFileSync(path).length;
+    const bare = readFileSync(path).length;
+    await store.commit([note("")]);
+    const size = readFileSync(path).length - bare;
+    if (missing - size > 0 && missing - size < 2 * size)
+      await store.commit([note("x".repeat(missing - 2 * size))]);
+  }
+  expect(readFileSync(path).length).toBe(lines.length);
   expect(follower.poll()).toBe(true);
   expect(follower.state()).toEqual(store.state);
 });
