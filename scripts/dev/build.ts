@@ -5,8 +5,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
+import { type BuildOptions, type BuildResult, build, type Metafile, type Plugin } from "esbuild";
+import { HELP_FILE } from "./generate.ts";
 import { isMain } from "./is-main.ts";
+import { mergeChunks } from "./merge-chunks.ts";
 import { noticesFor } from "./notices.ts";
 import { PAYLOAD, ROOT } from "./repo.ts";
 
@@ -27,7 +29,8 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
     ...COMMON,
     entryPoints: { orchestrate: "scripts/src/main.ts" },
     outdir: SCRIPTS,
-    plugins: [lazyParts, builtinRequires],
+    define: { HELP_FROM_BUNDLE: '"./help.txt"' },
+    plugins: [lazyParts, leanBuiltins, builtinRequires],
   });
   const parts = await build({
     ...COMMON,
@@ -35,33 +38,58 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
     outdir: CHUNKS,
     chunkNames: "[name]-[hash]",
     splitting: true,
-    plugins: [builtinRequires, noOptionalRequires],
+    define: { HELP_FROM_BUNDLE: '"../help.txt"', SCHEMAS_FROM_BUNDLE: '"../../assets/schemas/"' },
+    plugins: [leanBuiltins, builtinRequires, noOptionalRequires],
   });
-  const names = stableNames(parts.metafile);
   const files = new Map<string, string>();
-  for (const { metafile, outputFiles, warnings } of [entry, parts]) {
-    if (warnings.length > 0) throw new Error(`esbuild warns: ${warnings.map((w) => w.text).join("; ")}`);
-    assertSelfContained(metafile);
-    for (const output of outputFiles) {
-      const path = output.path.slice(ROOT.length + 1).replaceAll("\\", "/");
-      if (DYNAMIC_REQUIRE.test(output.text))
-        throw new Error(`${path}: a require() is left; it could load a module of the user's project`);
-      files.set(names.get(path) ?? path, renamed(output.text, names));
-    }
-  }
+  for (const [file, text] of outputTexts(entry, new Map())) files.set(`${SCRIPTS}/${file}`, text);
+  const chunks = await mergeChunks({
+    chunks: outputTexts(parts, stableNames(parts.metafile)),
+    main: "dispatch.mjs",
+    entries: entryFiles(parts.metafile, stableNames(parts.metafile)),
+    banner: BANNER,
+  });
+  for (const [file, text] of [...chunks].sort(([a], [b]) => (a < b ? -1 : 1)))
+    files.set(`${CHUNKS}/${file}`, text);
   for (const file of readdirSync(join(ROOT, "schemas")).sort())
     if (file.endsWith(".schema.json"))
       files.set(`${SCHEMAS}/${file}`, readFileSync(join(ROOT, "schemas", file), "utf8"));
+  files.set(`${SCRIPTS}/help.txt`, readFileSync(join(ROOT, HELP_FILE), "utf8"));
   files.set(NOTICES, noticesFor([entry.metafile, parts.metafile]));
   files.set(LICENSE, readFileSync(join(ROOT, "LICENSE"), "utf8"));
   return files;
 }
 
+/** File name → text, under its stable name. Refuses what could load something of the user's project. */
+function outputTexts(
+  { metafile, outputFiles, warnings }: BuildResult<typeof COMMON>,
+  names: ReadonlyMap<string, string>,
+): Map<string, string> {
+  if (warnings.length > 0) throw new Error(`esbuild warns: ${warnings.map((w) => w.text).join("; ")}`);
+  assertSelfContained(metafile);
+  const texts = new Map<string, string>();
+  for (const output of outputFiles) {
+    const path = output.path.slice(ROOT.length + 1).replaceAll("\\", "/");
+    if (DYNAMIC_REQUIRE.test(output.text))
+      throw new Error(`${path}: a require() is left; it could load a module of the user's project`);
+    texts.set(basename(names.get(path) ?? path), renamed(output.text, names));
+  }
+  return texts;
+}
+
+/** Chunks that are loaded by name. */
+const entryFiles = (metafile: Metafile, names: ReadonlyMap<string, string>): ReadonlySet<string> =>
+  new Set(
+    Object.entries(metafile.outputs)
+      .filter(([, output]) => output.entryPoint !== undefined)
+      .map(([path]) => basename(names.get(path) ?? path)),
+  );
+
 /** How esbuild keeps a require() that it could not resolve, and the way round it. */
 const DYNAMIC_REQUIRE = /typeof require !== "undefined" \? require|\bcreateRequire\(/;
 
 /** What the entry loads when it is asked for: chunk name → module. */
-const PARTS = { dispatch: "scripts/src/cli/dispatch.ts", "help-texts": "scripts/src/cli/generated/help.ts" };
+const PARTS = { dispatch: "scripts/src/cli/dispatch.ts" };
 
 const COMMON = {
   absWorkingDir: ROOT,
@@ -76,7 +104,6 @@ const COMMON = {
   legalComments: "none",
   // The package's Node build is CommonJS and asks for `process` by `require`; its browser build is plain ESM.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
-  define: { SCHEMAS_FROM_BUNDLE: '"../../assets/schemas/"' },
   banner: { js: BANNER },
   metafile: true,
   write: false,
@@ -102,6 +129,77 @@ const lazyParts: Plugin = {
 const BUILTIN = new RegExp(
   `^(?:node:)?(?:${builtinModules.filter((name) => !name.startsWith("_")).join("|")})$`,
 );
+
+/**
+ * A plain import of these builtins reads all their exports, getters included, which loads streams and Web Crypto: 5 % of
+ * the CPU of a short command each. So only the names in use are taken. A name that is missing here fails the build.
+ */
+const FS_NAMES = [
+  "accessSync",
+  "appendFileSync",
+  "closeSync",
+  "constants",
+  "copyFileSync",
+  "createReadStream",
+  "existsSync",
+  "fdatasync",
+  "fdatasyncSync",
+  "fstatSync",
+  "fsync",
+  "fsyncSync",
+  "ftruncateSync",
+  "linkSync",
+  "lstatSync",
+  "mkdirSync",
+  "mkdtempSync",
+  "openSync",
+  "readFileSync",
+  "readSync",
+  "readdirSync",
+  "readlinkSync",
+  "realpathSync",
+  "renameSync",
+  "rmSync",
+  "rmdirSync",
+  "statSync",
+  "symlinkSync",
+  "truncateSync",
+  "unlinkSync",
+  "utimesSync",
+  "watch",
+  "writeFileSync",
+  "writeSync",
+];
+const CRYPTO_NAMES = ["createHash", "randomBytes", "randomUUID"];
+
+const TOO_OLD = `(console.error("orchestrate needs Node 20.19 or newer, but this is " + process.version), process.exit(4))`;
+
+const LEAN_FS = `
+const builtin = process.getBuiltinModule?.("node:fs") ?? ${TOO_OLD};
+export const { ${FS_NAMES.join(", ")} } = builtin;
+export default builtin;
+`;
+
+/** Loaded at its first use: many commands never hash anything. */
+const LAZY_CRYPTO = `
+let loaded;
+const crypto = () => (loaded ??= process.getBuiltinModule("node:crypto"));
+${CRYPTO_NAMES.map((name) => `export const ${name} = (...args) => crypto().${name}(...args);`).join("\n")}
+export default { ${CRYPTO_NAMES.join(", ")} };
+`;
+
+const leanBuiltins: Plugin = {
+  name: "lean-builtins",
+  setup(builder) {
+    builder.onResolve({ filter: /^node:(?:fs|crypto)$/ }, ({ path, kind }) =>
+      kind === "require-call" ? null : { path, namespace: "lean" },
+    );
+    builder.onLoad({ filter: /.*/, namespace: "lean" }, ({ path }) => ({
+      contents: path === "node:crypto" ? LAZY_CRYPTO : LEAN_FS,
+      loader: "js",
+    }));
+  },
+};
 
 /** CommonJS packages ask for builtins by `require`; in ESM that needs no module loader since Node 20.16. */
 const builtinRequires: Plugin = {
@@ -146,7 +244,9 @@ export function stableNames(metafile: Metafile): ReadonlyMap<string, string> {
     .map(([path, output]) => ({ path, key: chunkKey(output) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   for (const { path, key } of chunks) {
-    const base = basename(key.split("\n", 1)[0] ?? "chunk").replace(/\.[a-z]+$/, "");
+    const base = basename(key.split("\n", 1)[0] ?? "chunk")
+      .replace(/\.[a-z]+$/, "")
+      .replace(/[^\w.-]+/g, "-");
     let name = base;
     for (let n = 2; taken.has(name); n += 1) name = `${base}-${n}`;
     taken.add(name);

@@ -1,16 +1,17 @@
 /**
- * The way in. `--help` and `--version` are answered here from prepared text: nothing but this module, the printer and
- * the help texts is loaded for them. Everything else is `dispatch.ts`.
+ * The way in. `--help` and `--version` are answered here from prepared text: no other module is loaded for them.
+ * Everything else is `dispatch.ts`.
  */
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { VERSION } from "../core/generated/version.ts";
 import { systemEnvironment } from "../host/env.ts";
+import { helpTexts } from "./help-texts.ts";
 import { printFault, printText } from "./sink.ts";
 
 /** Runs one command line and returns its exit code. Never rejects, never exits. */
 export async function entry(argv: readonly string[], self: readonly string[]): Promise<ExitCode> {
   try {
-    const prepared = await preparedAnswer(argv);
+    const prepared = preparedAnswer(argv);
     if (prepared !== null) {
       printText(prepared);
       return EXIT.done;
@@ -22,13 +23,13 @@ export async function entry(argv: readonly string[], self: readonly string[]): P
   }
 }
 
-async function preparedAnswer(argv: readonly string[]): Promise<string | null> {
+function preparedAnswer(argv: readonly string[]): string | null {
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) return VERSION;
   const topic = helpTopic(argv);
   if (topic === null) return null;
-  const { HELP } = await import("./generated/help.ts");
+  const texts = helpTexts();
   const [first = "", second = ""] = topic;
-  return HELP[`${first} ${second}`] ?? HELP[first] ?? null;
+  return texts.get(`${first} ${second}`) ?? texts.get(first) ?? null;
 }
 
 /** The words that help is asked for, none for the tool's own; null when nobody asks. */

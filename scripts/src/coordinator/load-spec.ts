@@ -37,6 +37,7 @@ export function loadSpec(o: SpecInput): { loaded: LoadedSpec | null; diagnostics
   const path = resolve(o.env.cwd, o.path);
   const read = readSpecFile(path);
   if (!read.ok) return { loaded: null, diagnostics: [read.error] };
+  const bytes = read.value;
   const root = workspaceRoot(o.env.cwd);
   const config = loadConfig({ root, home: o.env.home, now: o.clock.now() });
   const parsed = parseSpec(read.value, { fileName: o.path });
@@ -57,7 +58,9 @@ export function loadSpec(o: SpecInput): { loaded: LoadedSpec | null; diagnostics
     loaded: {
       path,
       text,
-      sha256: sha256(read.value),
+      get sha256() {
+        return sha256(bytes);
+      },
       spec: parsed.spec,
       jobs: normal.jobs,
       top: normal.top,

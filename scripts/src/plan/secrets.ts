@@ -15,14 +15,15 @@ export function findSecrets(text: string): FoundSecret[] {
   const found: FoundSecret[] = [];
   if (text.length < SHORTEST) return found;
   let end = 0;
-  ANCHORS.lastIndex = 0;
-  for (let match = ANCHORS.exec(text); match !== null; match = ANCHORS.exec(text)) {
+  const { anchors } = scannerOf();
+  anchors.lastIndex = 0;
+  for (let match = anchors.exec(text); match !== null; match = anchors.exec(text)) {
     const secret = match.index < end ? null : secretAt(text, match.index);
     // Anchors may overlap (`sk-` in `sk-ant-`): go on one character further, not after the anchor.
-    ANCHORS.lastIndex = secret === null ? match.index + 1 : secret.index + secret.length;
+    anchors.lastIndex = secret === null ? match.index + 1 : secret.index + secret.length;
     if (secret === null) continue;
     found.push(secret);
-    end = ANCHORS.lastIndex;
+    end = anchors.lastIndex;
   }
   return found;
 }
@@ -44,21 +45,32 @@ export function hideSecrets(text: string): string {
 
 const SHORTEST = 8;
 
-interface StickyPattern extends SecretPattern {
-  readonly sticky: RegExp;
+/** Built at the first question: making sixty expressions costs more than checking a small spec with them. */
+let scanner:
+  | { readonly anchors: RegExp; readonly byFirst: ReadonlyMap<string, readonly Entry[]> }
+  | undefined;
+
+interface Entry {
+  readonly pattern: SecretPattern;
+  sticky: RegExp | null;
 }
 
-const byFirst = new Map<string, StickyPattern[]>();
-for (const entry of SECRET_PATTERNS) {
-  const sticky = new RegExp(entry.pattern.source, `${entry.pattern.flags.replace("g", "")}y`);
-  for (const first of new Set(entry.anchors.map((anchor) => anchor.charAt(0)))) {
-    const list = byFirst.get(first) ?? [];
-    list.push({ ...entry, sticky });
-    byFirst.set(first, list);
-  }
+function scannerOf(): NonNullable<typeof scanner> {
+  if (scanner !== undefined) return scanner;
+  const byFirst = new Map<string, Entry[]>();
+  for (const pattern of SECRET_PATTERNS)
+    for (const first of new Set(pattern.anchors.map((anchor) => anchor.charAt(0))))
+      byFirst.set(first, [...(byFirst.get(first) ?? []), { pattern, sticky: null }]);
+  const words = [...new Set(SECRET_PATTERNS.flatMap((entry) => entry.anchors))];
+  scanner = { anchors: new RegExp(trie(words), "g"), byFirst };
+  return scanner;
 }
 
-const ANCHORS = new RegExp(trie([...new Set(SECRET_PATTERNS.flatMap((entry) => entry.anchors))]), "g");
+function stickyOf(entry: Entry): RegExp {
+  const { source, flags } = entry.pattern.pattern;
+  entry.sticky ??= new RegExp(source, `${flags.replace("g", "")}y`);
+  return entry.sticky;
+}
 
 /** An expression for any of the words, which shares their beginnings: a flat list of them is four times slower. */
 function trie(words: readonly string[]): string {
@@ -76,11 +88,12 @@ function trie(words: readonly string[]): string {
 /** The longest secret that starts at this anchor. */
 function secretAt(text: string, index: number): FoundSecret | null {
   let best: FoundSecret | null = null;
-  for (const entry of byFirst.get(text.charAt(index)) ?? []) {
-    entry.sticky.lastIndex = index;
-    const match = entry.sticky.exec(text);
+  for (const entry of scannerOf().byFirst.get(text.charAt(index)) ?? []) {
+    const sticky = stickyOf(entry);
+    sticky.lastIndex = index;
+    const match = sticky.exec(text);
     if (match === null || match[0].length <= (best?.length ?? 0)) continue;
-    best = { kind: entry.id, title: entry.title, index, length: match[0].length };
+    best = { kind: entry.pattern.id, title: entry.pattern.title, index, length: match[0].length };
   }
   return best;
 }

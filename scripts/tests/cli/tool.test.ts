@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { HELP } from "../../src/cli/generated/help.ts";
+import { helpTexts } from "../../src/cli/help-texts.ts";
 import { TEMPLATES } from "../../src/cli/templates.ts";
 import { VERSION } from "../../src/core/generated/version.ts";
 import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
 
+const HELP = helpTexts();
 let tool: BuiltPayload;
 let cwd: string;
 
@@ -34,20 +35,20 @@ const ENVIRONMENT = { PATH: process.env["PATH"], HOME: tmpdir() };
 
 describe("help", () => {
   it("is printed without arguments and by each way to ask for it", () => {
-    const help = { code: 0, out: HELP[""], error: "" };
+    const help = { code: 0, out: HELP.get(""), error: "" };
     expect(run("--help")).toEqual(help);
     expect(run()).toEqual(help);
     expect(run("help")).toEqual(help);
-    expect(run("help", "--help")).toEqual({ ...help, out: HELP["help"] });
+    expect(run("help", "--help")).toEqual({ ...help, out: HELP.get("help") });
   });
 
   it("has at most 4 KB and a worked example for every command", () => {
     for (const { name } of COMMANDS) {
-      const text = HELP[name] ?? "";
+      const text = HELP.get(name) ?? "";
       expect(Buffer.byteLength(text), name).toBeLessThanOrEqual(4096);
       expect(text, name).toContain("\nExample:\n  node <skill-dir>/scripts/orchestrate.mjs ");
     }
-    expect(Buffer.byteLength(HELP[""] ?? "")).toBeLessThanOrEqual(4096);
+    expect(Buffer.byteLength(HELP.get("") ?? "")).toBeLessThanOrEqual(4096);
   });
 
   it("is found behind arguments and by the help command", () => {
@@ -115,6 +116,22 @@ describe("usage", () => {
       code: 4,
       out: "",
       error: "error[cannot-write]: cannot write `no/such/folder/jobs.yaml`: ENOENT\n",
+    });
+  });
+});
+
+describe("a Node that is too old", () => {
+  it("is told so in one line", () => {
+    const older = join(cwd, "older.cjs");
+    writeFileSync(older, "delete process.getBuiltinModule;");
+    const result = spawnSync(process.execPath, ["--require", older, tool.main, "status"], {
+      cwd,
+      encoding: "utf8",
+    });
+    expect({ code: result.status, out: result.stdout, error: result.stderr }).toEqual({
+      code: 4,
+      out: "",
+      error: `orchestrate needs Node 20.19 or newer, but this is ${process.version}\n`,
     });
   });
 });
