@@ -38,7 +38,7 @@ export function checkCommand(value: CommandLike, path: Path, say: Say, own: read
  * True for what only a shell could run. A path may hold spaces in its folders (`/opt/my tools/run`), a bare name
  * may not.
  */
-export function isShellString(command: string): boolean {
+function isShellString(command: string): boolean {
   if (/[|&;<>()$`"'*?[\]{}\n\r]/.test(command)) return true;
   const folders = Math.max(command.lastIndexOf("/"), command.lastIndexOf("\\")) + 1;
   if (/\s/.test(command.slice(folders))) return true;

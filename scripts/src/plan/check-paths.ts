@@ -26,7 +26,7 @@ export function checkRelativePath(path: string, place: Path, say: Say): boolean 
 }
 
 /** Why `glob` is no ownership pattern, or null when it is. */
-export function globProblem(glob: string): string | null {
+function globProblem(glob: string): string | null {
   if (glob.startsWith("!")) return "is negated";
   // Braces could hide any of the rest: `{..,a}/b`.
   if (/(?:^|[/{,(|])\.\.(?:$|[/},)|])/.test(glob)) return "climbs out of its folder";

@@ -5,7 +5,7 @@ import { hideSecrets } from "./secrets.ts";
 const LONGEST = 60;
 
 /** Text from a file, safe to print: control characters escaped, credentials hidden, cut. */
-export function shown(text: string): string {
+function shown(text: string): string {
   const hidden = hideSecrets(text.slice(0, 4_000));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escaping them is the purpose
   const plain = hidden.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff`]/g, escaped);

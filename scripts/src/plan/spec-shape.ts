@@ -8,7 +8,7 @@ import { bad, type CheckContext } from "./scalar-check.ts";
 import { compileSchema, type DefinitionRule } from "./schema-check.ts";
 import { jobLabel } from "./shown.ts";
 
-export const DURATION_WORDS = {
+const DURATION_WORDS = {
   code: "bad-duration",
   expected: "a duration such as `90s`, `10m` or `1h30m`",
 } as const;
