@@ -136,9 +136,18 @@ describe("retry", () => {
         job,
         before: [{}, { relation: "retry" }],
         attempt: { relation: "user-retry" },
-        state: { reopenedAt: 3 },
+        state: { reopenedAt: 2 },
       }),
     ).toBe("retry");
+    const retried = {
+      job: { retry: retrying(2), maxPromotions: 0 },
+      attempt: { relation: "retry" },
+    } as const;
+    expect(action("NETWORK", { ...retried, before: [{}] })).toBe("block");
+    expect(action("NETWORK", { ...retried, before: [{}], state: { reopenedAt: 1 } })).toBe("retry");
+    expect(
+      action("NETWORK", { job, before: [{}, { relation: "retry" }], attempt: { relation: "resume" } }),
+    ).toBe("promote");
   });
 
   it("is for the classes that the job lists", () => {
@@ -178,6 +187,12 @@ describe("retry", () => {
       }),
     ).toBe("block");
     expect(action("BAD_FLAG", { argvChanged: true, job: { maxPromotions: 0 } })).toBe("block");
+    expect(action("BAD_FLAG", { argvChanged: true, before: [{}], attempt: { relation: "retry" } })).toBe(
+      "retry",
+    );
+    expect(decide("BAD_FLAG", { argvChanged: true }).detail).toBe(
+      "the flags were probed again and read differently",
+    );
   });
 });
 
@@ -232,6 +247,7 @@ describe("a limit that opens again", () => {
     expect(decide("QUOTA", { chain: alone })).toMatchObject({ action: "block", reason: "quota" });
     expect(decide("RATE_LIMIT", { chain: alone, attempt: opens(MINUTE) })).toMatchObject({ reason: "quota" });
     expect(decide("RATE_LIMIT", { chain: alone })).toMatchObject({ reason: "rate-limit" });
+    expect(decide("NETWORK", { chain: alone, attempt: opens(MINUTE) })).toMatchObject({ reason: "network" });
   });
 
   it("means nothing to other classes", () => {
@@ -273,6 +289,10 @@ describe("promotion", () => {
         attempt: candidateIndex === 0 ? {} : { relation: "promotion", runtime: "b" },
         state: { candidateIndex },
       });
+    expect(
+      decide("NETWORK", { chain: [members[0] as never, member({ runtime: "b" })] }),
+      "a member of unknown strength goes by what the plan says",
+    ).toMatchObject({ candidateIndex: 1 });
     expect(from(0)).toMatchObject({ action: "promote", candidateIndex: 1 });
     expect(from(1)).toMatchObject({ action: "block" });
   });
@@ -304,6 +324,15 @@ describe("promotion", () => {
     const o = { before: [{}], attempt: last, state: { candidateIndex: 1 } };
     expect(action("NETWORK", { ...o, job: { maxPromotions: 2 } })).toBe("promote");
     expect(action("NETWORK", { ...o, job: { maxPromotions: 1 } })).toBe("block");
+    // Attempts are left, promotions are not.
+    const patient = { maxPromotions: 1, retry: { ...retrying(3), classes: [] } };
+    expect(action("NETWORK", { job: patient })).toBe("promote");
+    expect(action("NETWORK", { ...o, job: patient })).toBe("block");
+    // Promotions are left, attempts are not.
+    const spent = [{}, { relation: "user-retry" }, { relation: "user-retry" }] as const;
+    const late = { before: spent, attempt: { relation: "user-retry" }, job: { maxPromotions: 2 } } as const;
+    expect(action("NETWORK", late)).toBe("block");
+    expect(action("NETWORK", { ...late, before: spent.slice(0, 1) })).toBe("promote");
     expect(action("NETWORK", { job: { maxPromotions: 0 } })).toBe("block");
   });
 
@@ -346,9 +375,14 @@ describe("hard stops", () => {
 
   it.each(infrastructure)("work at R3 that started is never repeated after %s", (name) => {
     for (const change of [{ riskTier: "R3" }, { effect: "external-destructive" }] as Partial<PlanJob>[])
-      expect(decide(name, { job: { ...job, ...change }, argvChanged: true })).toMatchObject({
+      expect(
+        decide(name, { job: { ...job, ...change }, argvChanged: true, attempt: { detail: "gone" } }),
+      ).toEqual({
         action: "block",
+        candidateIndex: 0,
+        notBefore: null,
         reason: "external-effect",
+        detail: `ended with ${name} (gone); work with external effects that started is never repeated: only \`resume --retry\` with a fresh approval runs it again`,
       });
   });
 
@@ -364,6 +398,7 @@ describe("hard stops", () => {
     expect(decide(name, { job: { ...job, writer: true }, argvChanged: true })).toMatchObject({
       action: "block",
       reason: "uncertain-writer",
+      detail: `ended with ${name}; it may have left half an edit in the shared checkout, so no other attempt starts on top of it`,
     });
   });
 
