@@ -28,17 +28,17 @@ export function findSecrets(text: string): FoundSecret[] {
   return found;
 }
 
-export const holdsSecret = (text: string): boolean => findSecrets(text).length > 0;
-
-/** The text with every secret replaced by what it is. */
+/** The text with every secret replaced by what it is; line ends inside one are kept, so that lines keep their numbers. */
 export function hideSecrets(text: string): string {
   const found = findSecrets(text);
   if (found.length === 0) return text;
   let shown = "";
   let from = 0;
   for (const secret of found) {
-    shown += `${text.slice(from, secret.index)}[${secret.title}]`;
-    from = secret.index + secret.length;
+    const end = secret.index + secret.length;
+    const lineEnds = text.slice(secret.index, end).replace(/[^\n]+/g, "");
+    shown += `${text.slice(from, secret.index)}[${secret.title}]${lineEnds}`;
+    from = end;
   }
   return shown + text.slice(from);
 }

@@ -30,6 +30,12 @@ describe("secrets in a text", () => {
     expect(hideSecrets(text)).toBe("[an AWS access key id] [an npm token] [an AWS access key id]");
   });
 
+  it("are hidden without moving the lines after them", () => {
+    const text = `one\n${FAKES["private-key"]}\nafter`;
+    expect(hideSecrets(text)).toBe("one\n[a private-key block]\n\n\n\nafter");
+    expect(hideSecrets(text).split("\n").indexOf("after")).toBe(text.split("\n").indexOf("after"));
+  });
+
   it("are found after the escapes that JSON, URLs and terminals put before them", () => {
     const key = FAKES["openai-key"] ?? "";
     for (const before of ["\\n", "%3D", "\u001b[31m", "=", '"', "("])
