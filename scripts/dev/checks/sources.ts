@@ -60,6 +60,7 @@ const FILE_LINES = 400;
 /** Longer files that were looked at and stay, with the reason. */
 const LONG_FILES: Readonly<Record<string, string>> = {
   "scripts/src/cli/commands.ts": "one table",
+  "scripts/src/core/secret-patterns.ts": "one table",
 };
 
 export const fileLength: Check = {
