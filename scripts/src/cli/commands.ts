@@ -187,7 +187,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       flag("yes", "approve exactly the destructive scopes that the spec describes"),
       ...ROUTING_FLAGS,
       flag("detach", "return once the coordinator runs"),
-      text("run-dir", "DIR", "new run directory, instead of plans/reports/orchestrate-<time>"),
+      text("run-dir", "DIR", "new run directory, instead of plans/reports/orchestrate-TIME"),
       text("resume", "RUN", "the same as `resume RUN`"),
     ],
     example: {
