@@ -19,12 +19,16 @@ export function excerpts(list: readonly Diagnostic[], read: ReadSource): Excerpt
     if (d.severity === "info") continue;
     if (d.file === undefined || d.line === undefined || withheld.has(`${d.file}:${d.line}`)) continue;
     if (shown.size === SHOWN) break;
-    if (!texts.has(d.file)) texts.set(d.file, read(d.file)?.split(/\r?\n/) ?? null);
+    if (!texts.has(d.file)) texts.set(d.file, hiddenLines(read(d.file)));
     const line = texts.get(d.file)?.[d.line - 1];
     if (line !== undefined && line.trim() !== "") shown.set(d, excerpt(line, d.line, d.column ?? 1));
   }
   return shown;
 }
+
+/** Hidden as a whole first: a line in the middle of a key block shows nothing of it by itself. Line breaks stay. */
+const hiddenLines = (text: string | null): readonly string[] | null =>
+  text === null ? null : hideSecrets(text).split(/\r?\n/);
 
 function excerpt(line: string, number: number, column: number): string {
   const hidden = hideSecrets(line);

@@ -7,6 +7,7 @@ import { sha256 } from "../host/files.ts";
 import { checkControls } from "../plan/controls.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { fixedBriefSha256 } from "./briefing.ts";
+import { runDeclaredCommand } from "./run-command.ts";
 import { jobState, type Session } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
 
@@ -42,6 +43,8 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
   if (decided?.decision === "approved") return null;
   if (decided?.decision === "denied")
     return block(job.id, { code: "denied", detail: `The user denied this scope (${decided.at}).` });
+  const preview = await runPreview(s, job, scope);
+  if (preview !== null && !preview.ok) return block(job.id, { code: "preview-failed", detail: preview.text });
   if (external && s.graph.flags.yes) {
     await s.commit([
       {
@@ -66,9 +69,52 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
     {
       type: "job",
       jobId: job.id,
-      patch: { block: { code: "needs-approval", detail: approvalWords(job), scope } },
+      patch: {
+        block: {
+          code: "needs-approval",
+          detail:
+            preview === null
+              ? approvalWords(job)
+              : `${approvalWords(job)}; the preview printed: ${preview.text}`,
+          scope,
+        },
+      },
     },
   ];
+}
+
+/** Longest part of a preview that is shown with the request; all of it is in the job's `checks/`. */
+const PREVIEW_SHOWN = 1_500;
+
+/** Runs an effect-free preview command before anybody is asked. Null: there is none. */
+async function runPreview(
+  s: Session,
+  job: PlanJob,
+  scope: string,
+): Promise<{ ok: boolean; text: string } | null> {
+  if (job.preview === null || job.preview.kind !== "command") return null;
+  const { command } = job.preview;
+  const run = await runDeclaredCommand(s, {
+    argv: [command.command, ...command.args],
+    cwd: command.cwd ?? job.cwd,
+    timeoutMs: command.timeoutMs,
+    label: `preview-${scope.slice(0, 12)}`,
+    jobId: job.id,
+    attempt: jobState(s, job.id).attempts + 1,
+    maxOutputBytes: job.maxOutputBytes,
+  });
+  const printed = (run.stdoutTail.trim() || run.stderrTail.trim() || "nothing").slice(-PREVIEW_SHOWN);
+  if (run.exitCode === 0 && run.spawnError === null) return { ok: true, text: printed };
+  const how =
+    run.spawnError !== null
+      ? `could not be run (${run.spawnError})`
+      : run.timedOut
+        ? "ran out of time"
+        : `ended with ${run.exitCode ?? run.signal}`;
+  return {
+    ok: false,
+    text: `The preview \`${[command.command, ...command.args].join(" ")}\` ${how}: ${printed}`,
+  };
 }
 
 const block = (jobId: string, value: { code: string; detail: string }): JournalRecord[] => [

@@ -15,7 +15,6 @@ import { blockDependents } from "./dependents.ts";
 import { recordEnd, writeReports } from "./finish.ts";
 import { applyCommand } from "./inbox-apply.ts";
 import { removeLeftovers } from "./leftovers.ts";
-import { removeLeftovers } from "./leftovers.ts";
 import { expireNative } from "./native.ts";
 import { type MutableSession, openSession } from "./open-session.ts";
 import { reconcile } from "./reconcile.ts";
@@ -102,7 +101,6 @@ async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode>
 
 /** Records that this coordinator took over, and settles what an earlier one left. */
 async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
-  removeLeftovers(s.runDir);
   removeLeftovers(s.runDir);
   const first = s.store.state.status === "preparing";
   const settled = s.store.state.status === "accepted" || s.store.state.status === "cancelled";

@@ -45,6 +45,10 @@ export async function runDeclaredCommand(
   const unregister = s.onHardStop(() => supervised.cancel("hard"));
   const result = await supervised.done;
   unregister();
+  // A capture with holes is no evidence, and what is still alive may still change files: neither may pass as an exit code.
+  if (result.captureError !== null)
+    s.fail(new Error(`cannot write \`${result.captureError.path}\`: ${result.captureError.code}`));
+  const alive = result.treeGone ? null : "SURVIVORS";
   return {
     exitCode: result.exitCode,
     signal: result.signal,
@@ -52,6 +56,6 @@ export async function runDeclaredCommand(
     stdoutTail: result.stdout.tail,
     stderrTail: result.stderr.tail,
     wallMs: Math.round(result.wallMs),
-    spawnError: result.spawnError,
+    spawnError: result.spawnError ?? alive,
   };
 }

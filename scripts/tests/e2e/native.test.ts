@@ -229,4 +229,32 @@ describe("approval", () => {
     expect(standingOf(stateOf(runDir))).toEqual({ careful: "blocked, blocked" });
     expect(stateOf(runDir).jobs["careful"]?.block?.code).toBe("denied");
   });
+
+  it("of external work comes after a preview, which stops it when it fails", async () => {
+    const deploy = (id: string, preview: string): object => ({
+      id,
+      task: "implement",
+      runtime: "mock",
+      effect: "external-destructive",
+      owned_paths: ["deployed.txt"],
+      checks: ["the file says what was deployed"],
+      preview: { command: "sh", args: ["-c", preview] },
+      rollback: "Remove deployed.txt again and tell the team.",
+      prompt: "p",
+      expected_output: "x",
+      mock: [{ write: { path: "deployed.txt", content: "v1\n" } }, { say: "deployed" }],
+    });
+    const path = workspace(
+      [deploy("shown", "echo would deploy v1"), deploy("broken", "echo no access >&2; exit 3")].map(
+        (job, at) => ({ ...job, owned_paths: [`deployed-${at}.txt`] }),
+      ),
+    );
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path }));
+    const { jobs } = stateOf(runDir);
+    expect(jobs["shown"]?.block).toMatchObject({ code: "needs-approval" });
+    expect(jobs["shown"]?.block?.detail).toContain("the preview printed: would deploy v1");
+    expect(jobs["broken"]?.block?.code).toBe("preview-failed");
+    expect(jobs["broken"]?.block?.detail).toContain("ended with 3: no access");
+    expect(jobs["shown"]?.attempts).toBe(0);
+  });
 });

@@ -49,7 +49,10 @@ async function runSpec(ctx: CommandContext, parsed: Parsed, spec: string): Promi
     flags: planFlags(ctx.env, parsed),
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);
-  const unsupported = unsupportedFields(planned.loaded.spec);
+  const unsupported = unsupportedFields(planned.loaded.spec, {
+    fileName: spec,
+    locate: planned.loaded.locate,
+  });
   if (hasErrors(unsupported)) return failure(EXIT.usage, [...diagnostics, ...unsupported]);
   const prepared = prepareRun({
     planned,
