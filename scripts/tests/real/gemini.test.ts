@@ -31,4 +31,5 @@ realSuite({
   // The HTTP status, less 256.
   errorExit: (status) => status - 256,
   resumes: false,
+  silence: "asks-again",
 });

@@ -27,4 +27,5 @@ realSuite({
   },
   errorExit: () => 1,
   resumes: true,
+  silence: "settles",
 });

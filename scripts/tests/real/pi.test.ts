@@ -28,4 +28,5 @@ realSuite({
   },
   errorExit: () => 0,
   resumes: true,
+  silence: "settles",
 });

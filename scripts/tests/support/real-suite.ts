@@ -17,6 +17,8 @@ export interface SuiteOptions {
   /** Exit code of a run that an API error ended. */
   readonly errorExit: (status: number) => number;
   readonly resumes: boolean;
+  /** What it does when the model says nothing: settle with an empty text, or ask the model once more. */
+  readonly silence: "settles" | "asks-again";
 }
 
 const SOAK = process.env["ORCHESTRATE_SOAK"] === "1";
@@ -120,9 +122,11 @@ export function realSuite(o: SuiteOptions): void {
       expect(done.settlement).toMatchObject({ ok: true, resultText: answer });
     });
 
-    it("says nothing when the model says nothing", async () => {
+    it("takes an answer without text for no text, or asks for one", async () => {
+      const before = server.calls.length;
       const done = await run({ prompt: "[[stub: silence]]", timeoutMs: 300_000 });
-      expect(done.settlement.resultText ?? "").toBe("");
+      if (o.silence === "settles") expect(done.settlement.resultText ?? "").toBe("");
+      else expect(server.calls.length - before).toBeGreaterThan(1);
     });
 
     if (!o.resumes) return;
