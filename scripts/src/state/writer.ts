@@ -88,13 +88,15 @@ export class StateWriter {
   }
 
   /**
-   * What must hold before the first step: the names that were found are on the platter. A predecessor may have died
-   * between a rename and its sync; a power loss would bring back the older state.json under our newer journal.
+   * What must hold before the first step: all that was found is on the platter. A predecessor may have died between a
+   * rename and its sync, and a power loss would bring back the older state.json under our newer journal; or between a
+   * line and its sync, and a power loss might keep our line behind it and lose its own.
    */
   async prepare(): Promise<void> {
     for (const name of this.disk.list(this.o.runDir))
       if (LEFTOVER.test(name)) this.disk.remove(join(this.o.runDir, name));
-    if (this.disk.stamp(this.journalPath) === null) this.openJournal();
+    if (this.journalBytes > 0) await this.disk.syncData(this.openJournal());
+    else if (this.disk.stamp(this.journalPath) === null) this.openJournal();
     await this.disk.syncDir(this.o.runDir);
   }
 

@@ -391,6 +391,13 @@ test("reading writes nothing", async () => {
   expect(stamp()).toEqual(before);
 });
 
+test("what a predecessor may have left unsynced is synced before anything is written behind it", async () => {
+  const { runDir } = await open(["a"], JOURNAL);
+  const disk = watchedDisk();
+  await openStore({ runDir, lock: openLock(), clock: fixedClock, ports: { ...JOURNAL, disk } });
+  expect(disk.calls).toEqual(["openAppend", "syncData", "syncDir", "write", "syncData"]);
+});
+
 test("each opening raises the epoch, in a small and in a large run", async () => {
   for (const ports of [{}, JOURNAL]) {
     const { runDir, store } = await open(["a"], ports);

@@ -3,8 +3,9 @@ import { simulate } from "./simulate.ts";
 
 const soak = process.env["ORCHESTRATE_SOAK"] === "1";
 const SEEDS = soak ? 1_000_000 : 2_000;
-/** Schedules beyond those that found a fault once: a follower left behind, two lines mixed by a power loss. */
-const CORPUS = [3149, 3493, 3953, 4324, 9756, 104_962, 113_408];
+/** Schedules beyond those that found a fault once: a follower left behind, two lines mixed by a
+ * power loss, a line lost before a later one. */
+const CORPUS = [3149, 3493, 3953, 4324, 9756, 104_962, 113_408, 204_776, 218_476, 226_940];
 /** Set to one seed to run it alone. */
 const only = process.env["ORCHESTRATE_SEED"];
 
