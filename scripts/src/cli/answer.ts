@@ -5,6 +5,7 @@ import { sendCommand } from "../coordinator/send.ts";
 import type { RunView } from "../coordinator/view.ts";
 import { viewRun } from "../coordinator/view.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import {
   type CommandContext,
@@ -69,8 +70,37 @@ const notApplied = (runDir: string) =>
     code: "not-applied",
     message:
       "No coordinator applied the command; it stays in the run's inbox and is applied by the next one.",
-    fix: `resume ${runDir}`,
+    fix: `resume ${quoteShell(runDir)}`,
   }) as const;
+
+/** A usage fault when the run has no such job, so that a wrong id never starts a coordinator; null when it has. */
+export function unknownJob(view: RunView, jobId: string | undefined): CommandResult | null {
+  if (jobId === undefined || view.state.jobs[jobId] !== undefined) return null;
+  const known = Object.keys(view.state.jobs)
+    .slice(0, 20)
+    .map((id) => `\`${id}\``)
+    .join(", ");
+  return failure(EXIT.usage, [
+    {
+      severity: "error",
+      code: "unknown-job",
+      message: `\`${view.state.runId}\` has no job \`${jobId}\`; it has ${known}.`,
+    },
+  ]);
+}
+
+/** A usage fault when the job does not wait for exactly this scope; nothing is stored then. */
+export function scopeProblem(view: RunView, jobId: string, scope: string): CommandResult | null {
+  const unknown = unknownJob(view, jobId);
+  if (unknown !== null) return unknown;
+  const block = view.state.jobs[jobId]?.block;
+  if (block?.code === "needs-approval" && block.scope === scope) return null;
+  const message =
+    block?.code === "needs-approval"
+      ? `\`${jobId}\` asks for another scope: \`${block.scope}\`. Read \`next\` again.`
+      : `\`${jobId}\` waits for no approval.`;
+  return failure(EXIT.usage, [{ severity: "error", code: "scope-not-asked", message }]);
+}
 
 /** `--job` and `--attempt` of a native command, or the usage fault. */
 export function nativeTarget(parsed: Parsed): { jobId: string; attempt: number } | CommandResult {

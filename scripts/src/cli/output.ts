@@ -139,6 +139,14 @@ export function renderNext(next: readonly NextAction[]): string {
   for (const action of next.slice(0, OUTPUT_LIMITS.next)) {
     const job = action.jobId === undefined ? "" : ` ${action.jobId}`;
     lines.push(`  ${action.action}${job}: ${visible(action.reason)}`);
+    const given = [
+      ["promptFile", action.promptFile],
+      ["resultFile", action.resultFile],
+      ["cwd", action.cwd],
+      ["tools", action.tools?.join(", ")],
+      ["deadline", action.deadline],
+    ].filter(([, value]) => value !== undefined);
+    for (const [name, value] of given) lines.push(`    ${name}: ${visible(String(value))}`);
     if (action.shell !== "") lines.push(`    ${visible(action.shell)}`);
     for (const choice of action.choices ?? [])
       lines.push(`    ${visible(choice.label)}: ${visible(choice.shell)}`);

@@ -3,9 +3,10 @@
 import { sendCommand } from "../coordinator/send.ts";
 import { startCoordinator } from "../coordinator/start.ts";
 import { EXIT } from "../core/exit-codes.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
 import { harnessOf } from "./harness.ts";
-import { attachAndReport, openRun, summaryOf } from "./run-access.ts";
+import { attachAndReport, onceCoordinated, openRun, summaryOf } from "./run-access.ts";
 
 export async function resumeRun(
   ctx: CommandContext,
@@ -54,7 +55,7 @@ export async function resumeRun(
         severity: "error",
         code: "owned-elsewhere",
         message: `A coordinator advances \`${view.state.runId}\` already.`,
-        fix: `wait ${view.runDir}`,
+        fix: `wait ${quoteShell(view.runDir)}`,
       },
     ]);
   coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
@@ -62,9 +63,9 @@ export async function resumeRun(
     return {
       exitCode: EXIT.done,
       data: summaryOf(view),
-      text: `The run goes on in the background: wait ${view.runDir}`,
+      text: `The run goes on in the background: wait ${quoteShell(view.runDir)}`,
       diagnostics: [],
-      next: view.actions,
+      next: onceCoordinated(ctx, view),
     };
   return attachAndReport(ctx, { view, until: "due", timeoutMs: null, coordinator });
 }

@@ -1,16 +1,19 @@
 /** Finding the run a command means, and saying how it stands: shared by all commands that take RUN. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AttachEnd, type AttachInput, attach } from "../coordinator/attach.ts";
+import { nextActions } from "../coordinator/next-actions.ts";
 import { createProgress } from "../coordinator/progress.ts";
 import { findRunDir } from "../coordinator/run-dir.ts";
 import { COORDINATOR_LOG, type CoordinatorProcess } from "../coordinator/start.ts";
 import { type RunView, viewRun } from "../coordinator/view.ts";
 import { workspaceRoot } from "../coordinator/workspace-root.ts";
-import type { Diagnostic } from "../core/diagnostic.ts";
+import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { completionBlock } from "../prove/completion.ts";
 import { type CommandContext, type CommandResult, failure } from "./context.ts";
 
@@ -119,9 +122,19 @@ function goneDiagnostic(runDir: string, exitCode: ExitCode): Diagnostic {
     severity: "error",
     code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
     message: `${why}${log === null ? "" : ` ${log}`}`,
-    fix: `resume ${runDir}`,
+    fix: `${exitCode === EXIT.owned ? "wait" : "resume"} ${quoteShell(runDir)}`,
   };
 }
+
+/** What is due while a coordinator that was just started takes the run over: nothing but to wait. */
+export const onceCoordinated = (ctx: CommandContext, view: RunView): readonly NextAction[] =>
+  nextActions({
+    graph: view.graph,
+    state: { ...view.state, status: "running" },
+    runDir: view.runDir,
+    script: scriptOf(ctx),
+    coordinatorAlive: true,
+  }).actions;
 
 /** Small, and the same for every command that ends with how the run stands. */
 export function summaryOf(view: RunView): Record<string, unknown> {
@@ -152,7 +165,7 @@ const stoppedDiagnostic = (runDir: string): Diagnostic => ({
   code: "coordinator-stopped",
   message:
     `Everything up to this state is recorded, but the coordinator could not finish. ${lastLogLine(runDir) ?? ""}`.trim(),
-  fix: `resume ${runDir}`,
+  fix: `resume ${quoteShell(runDir)}`,
 });
 
 function lastLogLine(runDir: string): string | null {

@@ -181,7 +181,8 @@ async function loop(
     }
     await o.scheduler.pump();
     if (o.scheduler.idle() && pendingCommands(s.runDir).length === 0) {
-      const changed = s.nativeOpen.size > 0 ? false : await arbitrate(s, { askAgain });
+      const changed =
+        s.nativeOpen.size > 0 || s.store.state.cancelRequested ? false : await arbitrate(s, { askAgain });
       askAgain = false;
       if (!changed) return;
       for (const id of s.index.byId.keys()) await o.scheduler.changed(id);

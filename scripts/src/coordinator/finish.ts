@@ -18,13 +18,15 @@ function endStatus(state: State, end: EndKind): { status: State["status"]; reaso
   if (end === "interrupted") return { status: "interrupted", reason: "stopped by a signal" };
   const jobs = Object.values(state.jobs);
   if (jobs.every((job) => job.outcome === "accepted")) return { status: "accepted", reason: null };
+  // Cancelled work waits for nothing but for what a harness still has to stop.
+  const stopping = jobs.some((job) => job.status === "queued" || job.status === "running");
+  if (state.cancelRequested && !stopping) return { status: "cancelled", reason: "cancelled by the user" };
   const waits = jobs.find((job) => isWaiting(job));
   if (waits !== undefined)
     return {
       status: "waiting",
       reason: waits.block?.code ?? waits.outcomeBlock?.code ?? "native work is in the harness's hands",
     };
-  if (state.cancelRequested) return { status: "cancelled", reason: "cancelled by the user" };
   return { status: "ended", reason: null };
 }
 

@@ -217,6 +217,7 @@ async function retry(
         },
       });
   }
+  if (s.store.state.cancelRequested) records.push({ type: "run", patch: { cancelRequested: false } });
   await s.commit(records);
   for (const record of records) if (record.type === "job") await scheduler.changed(record.jobId);
   return done(`\`${job.id}\` runs again.`);

@@ -27,7 +27,8 @@ export interface ThrowawayRepo {
 const made: string[] = [];
 
 afterEach(() => {
-  for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  for (const path of made.splice(0))
+    rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
 
 /** A temporary folder, removed after the test. */

@@ -1,5 +1,6 @@
 import { cleanRunDir } from "../../coordinator/clean-run.ts";
 import { EXIT } from "../../core/exit-codes.ts";
+import { quoteShell } from "../../core/shell-quote.ts";
 import { failure, flagOn, type Handler } from "../context.ts";
 import { openRun } from "../run-access.ts";
 
@@ -12,7 +13,7 @@ export const handler: Handler = async (ctx, parsed) => {
         severity: "error",
         code: "owned-elsewhere",
         message: "A coordinator advances this run: nothing is removed under it.",
-        fix: `wait ${run.value.runDir}`,
+        fix: `wait ${quoteShell(run.value.runDir)}`,
       },
     ]);
   const preview = flagOn(parsed, "dry-run");

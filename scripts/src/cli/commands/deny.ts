@@ -1,4 +1,4 @@
-import { answer, missing } from "../answer.ts";
+import { answer, missing, scopeProblem } from "../answer.ts";
 import { flagText, type Handler } from "../context.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
@@ -6,12 +6,17 @@ export const handler: Handler = async (ctx, parsed) => {
   const scope = flagText(parsed, "scope");
   if (jobId === undefined) return missing("--job JOB", "as in the action of `next`");
   if (scope === undefined) return missing("--scope SHA256", "as in the action of `next`");
-  return answer(ctx, parsed.args[0], (view) => ({
-    kind: "deny",
-    jobId,
-    scope,
-    actor: view.state.harness.name,
-    attested: !ctx.env.stdoutIsTty,
-    note: flagText(parsed, "note") ?? null,
-  }));
+  return answer(
+    ctx,
+    parsed.args[0],
+    (view) =>
+      scopeProblem(view, jobId, scope) ?? {
+        kind: "deny",
+        jobId,
+        scope,
+        actor: view.state.harness.name,
+        attested: !ctx.env.stdoutIsTty,
+        note: flagText(parsed, "note") ?? null,
+      },
+  );
 };

@@ -1,16 +1,15 @@
 import type { RunView } from "../../coordinator/view.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import type { PlanJob } from "../../core/runtime.ts";
-import { failure, type Handler } from "../context.ts";
+import { type CommandContext, failure, type Handler, type Parsed } from "../context.ts";
 import { openRun } from "../run-access.ts";
 
 /** More jobs than these are counted; name one to see it. */
 const MAX_JOBS = 20;
 
 export const handler: Handler = async (ctx, parsed) => {
-  const run = openRun(ctx, parsed.args[0]);
+  const { run, wanted } = target(ctx, parsed);
   if (!run.ok) return run.error;
-  const wanted = parsed.args[1];
   const jobs = run.value.graph.jobs.filter((job) => wanted === undefined || job.id === wanted);
   if (jobs.length === 0)
     return failure(EXIT.usage, [
@@ -30,6 +29,20 @@ export const handler: Handler = async (ctx, parsed) => {
     next: [],
   };
 };
+
+/** `explain RUN [JOB]`, and `explain JOB` for a job of the newest run. */
+function target(
+  ctx: CommandContext,
+  parsed: Parsed,
+): { run: ReturnType<typeof openRun>; wanted: string | undefined } {
+  const [first, second] = parsed.args;
+  const run = openRun(ctx, first);
+  if (run.ok || first === undefined || second !== undefined) return { run, wanted: second };
+  const newest = openRun(ctx, undefined);
+  return newest.ok && newest.value.state.jobs[first] !== undefined
+    ? { run: newest, wanted: first }
+    : { run, wanted: undefined };
+}
 
 interface Explanation {
   readonly id: string;

@@ -6,6 +6,7 @@ import { startCoordinator } from "../../coordinator/start.ts";
 import { viewRun } from "../../coordinator/view.ts";
 import { hasErrors } from "../../core/diagnostic.ts";
 import { EXIT } from "../../core/exit-codes.ts";
+import { quoteShell } from "../../core/shell-quote.ts";
 import { unsupportedFields } from "../../plan/unsupported.ts";
 import {
   type CommandContext,
@@ -18,7 +19,7 @@ import {
 } from "../context.ts";
 import { planFlags } from "../plan-flags.ts";
 import { resumeRun } from "../resume-run.ts";
-import { attachAndReport, scriptOf, summaryOf } from "../run-access.ts";
+import { attachAndReport, onceCoordinated, scriptOf, summaryOf } from "../run-access.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
   const resume = flagText(parsed, "resume");
@@ -81,9 +82,9 @@ async function runSpec(ctx: CommandContext, parsed: Parsed, spec: string): Promi
     return {
       exitCode: EXIT.done,
       data: summaryOf(view.value),
-      text: `${runDir}\nruns in the background: wait ${runDir}`,
+      text: `${runDir}\nruns in the background: wait ${quoteShell(runDir)}`,
       diagnostics: notes,
-      next: view.value.actions,
+      next: onceCoordinated(ctx, view.value),
     };
   ctx.out.progress(`run directory: ${runDir}`);
   const result = await attachAndReport(ctx, { view: view.value, until: "due", timeoutMs: null, coordinator });

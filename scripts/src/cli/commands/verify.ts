@@ -76,7 +76,11 @@ async function verifyJob(view: RunView, id: string): Promise<Finding[]> {
       ),
     );
   }
-  if (attempt.resultSha256 !== null)
+  // What a plain program printed is its stdout; only an agent's final text is kept as a result.
+  const program = plan.route.chain.some(
+    (member) => member.runtime === attempt.runtime && member.kind === "program",
+  );
+  if (attempt.resultSha256 !== null && !program)
     findings.push(
       await compare(id, "result.md", join(view.runDir, id, JOB_FILES.result), attempt.resultSha256),
     );

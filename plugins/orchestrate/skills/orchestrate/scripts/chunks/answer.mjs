@@ -10,6 +10,9 @@ import {
   viewRun
 } from "./run-access.mjs";
 import {
+  quoteShell
+} from "./verdict.validate.mjs";
+import {
   failure,
   flagInteger,
   flagText
@@ -60,8 +63,27 @@ var notApplied = (runDir) => ({
   severity: "error",
   code: "not-applied",
   message: "No coordinator applied the command; it stays in the run's inbox and is applied by the next one.",
-  fix: `resume ${runDir}`
+  fix: `resume ${quoteShell(runDir)}`
 });
+function unknownJob(view, jobId) {
+  if (jobId === void 0 || view.state.jobs[jobId] !== void 0) return null;
+  const known = Object.keys(view.state.jobs).slice(0, 20).map((id) => `\`${id}\``).join(", ");
+  return failure(EXIT.usage, [
+    {
+      severity: "error",
+      code: "unknown-job",
+      message: `\`${view.state.runId}\` has no job \`${jobId}\`; it has ${known}.`
+    }
+  ]);
+}
+function scopeProblem(view, jobId, scope) {
+  const unknown = unknownJob(view, jobId);
+  if (unknown !== null) return unknown;
+  const block = view.state.jobs[jobId]?.block;
+  if (block?.code === "needs-approval" && block.scope === scope) return null;
+  const message = block?.code === "needs-approval" ? `\`${jobId}\` asks for another scope: \`${block.scope}\`. Read \`next\` again.` : `\`${jobId}\` waits for no approval.`;
+  return failure(EXIT.usage, [{ severity: "error", code: "scope-not-asked", message }]);
+}
 function nativeTarget(parsed) {
   const jobId = flagText(parsed, "job");
   const attempt = flagInteger(parsed, "attempt");
@@ -75,6 +97,8 @@ var missing = (flag, where) => failure(EXIT.usage, [
 
 export {
   answer,
+  unknownJob,
+  scopeProblem,
   nativeTarget,
   missing
 };

@@ -8,7 +8,9 @@ import {
 import {
   openRun
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
+import {
+  quoteShell
+} from "./verdict.validate.mjs";
 import {
   findRepo,
   resolveAll
@@ -131,7 +133,7 @@ var handler = async (ctx, parsed) => {
         severity: "error",
         code: "owned-elsewhere",
         message: "A coordinator advances this run: nothing is removed under it.",
-        fix: `wait ${run.value.runDir}`
+        fix: `wait ${quoteShell(run.value.runDir)}`
       }
     ]);
   const preview = flagOn(parsed, "dry-run");

@@ -257,7 +257,7 @@ var COMMANDS = [
       flag("yes", "approve exactly the destructive scopes that the spec describes"),
       ...ROUTING_FLAGS,
       flag("detach", "return once the coordinator runs"),
-      text("run-dir", "DIR", "new run directory, instead of plans/reports/orchestrate-<time>"),
+      text("run-dir", "DIR", "new run directory, instead of plans/reports/orchestrate-TIME"),
       text("resume", "RUN", "the same as `resume RUN`")
     ],
     example: {
@@ -984,6 +984,14 @@ function renderNext(next) {
   for (const action of next.slice(0, OUTPUT_LIMITS.next)) {
     const job = action.jobId === void 0 ? "" : ` ${action.jobId}`;
     lines.push(`  ${action.action}${job}: ${visible(action.reason)}`);
+    const given = [
+      ["promptFile", action.promptFile],
+      ["resultFile", action.resultFile],
+      ["cwd", action.cwd],
+      ["tools", action.tools?.join(", ")],
+      ["deadline", action.deadline]
+    ].filter(([, value]) => value !== void 0);
+    for (const [name, value] of given) lines.push(`    ${name}: ${visible(String(value))}`);
     if (action.shell !== "") lines.push(`    ${visible(action.shell)}`);
     for (const choice2 of action.choices ?? [])
       lines.push(`    ${visible(choice2.label)}: ${visible(choice2.shell)}`);

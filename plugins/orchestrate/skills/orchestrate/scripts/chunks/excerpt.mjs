@@ -15,19 +15,21 @@ function excerpts(list, read) {
     if (d.severity === "info") continue;
     if (d.file === void 0 || d.line === void 0 || withheld.has(`${d.file}:${d.line}`)) continue;
     if (shown.size === SHOWN) break;
-    if (!texts.has(d.file)) texts.set(d.file, read(d.file)?.split(/\r?\n/) ?? null);
-    const line = texts.get(d.file)?.[d.line - 1];
-    if (line !== void 0 && line.trim() !== "") shown.set(d, excerpt(line, d.line, d.column ?? 1));
+    if (!texts.has(d.file)) texts.set(d.file, hiddenLines(read(d.file)));
+    const source = texts.get(d.file) ?? null;
+    const line = source?.hidden[d.line - 1];
+    if (line !== void 0 && line.trim() !== "")
+      shown.set(d, excerpt(line, d.line, line === source?.raw[d.line - 1] ? d.column ?? 1 : null));
   }
   return shown;
 }
+var hiddenLines = (text) => text === null ? null : { raw: text.split(/\r?\n/), hidden: hideSecrets(text).split(/\r?\n/) };
 function excerpt(line, number, column) {
-  const hidden = hideSecrets(line);
-  const from = Math.max(0, Math.min(column - 1, hidden.length) - WIDTH / 2);
-  const window = hidden.slice(from, from + WIDTH).replaceAll("	", " ");
+  const from = Math.max(0, Math.min((column ?? 1) - 1, line.length) - WIDTH / 2);
+  const window = line.slice(from, from + WIDTH).replaceAll("	", " ");
   const gutter = `${number} | `.padStart(8);
-  const mark = hidden === line ? `
-${" ".repeat(gutter.length + column - 1 - from)}^` : "";
+  const mark = column === null ? "" : `
+${" ".repeat(gutter.length + column - 1 - from)}^`;
   return `${gutter}${window}${mark}`;
 }
 export {

@@ -14,9 +14,8 @@ import {
 // scripts/src/cli/commands/explain.ts
 var MAX_JOBS = 20;
 var handler = async (ctx, parsed) => {
-  const run = openRun(ctx, parsed.args[0]);
+  const { run, wanted } = target(ctx, parsed);
   if (!run.ok) return run.error;
-  const wanted = parsed.args[1];
   const jobs = run.value.graph.jobs.filter((job) => wanted === void 0 || job.id === wanted);
   if (jobs.length === 0)
     return failure(EXIT.usage, [
@@ -36,6 +35,13 @@ var handler = async (ctx, parsed) => {
     next: []
   };
 };
+function target(ctx, parsed) {
+  const [first, second] = parsed.args;
+  const run = openRun(ctx, first);
+  if (run.ok || first === void 0 || second !== void 0) return { run, wanted: second };
+  const newest = openRun(ctx, void 0);
+  return newest.ok && newest.value.state.jobs[first] !== void 0 ? { run: newest, wanted: first } : { run, wanted: void 0 };
+}
 function explanation(view, job) {
   const state = view.state.jobs[job.id];
   return {

@@ -3202,13 +3202,14 @@ function endStatus(state, end) {
   if (end === "interrupted") return { status: "interrupted", reason: "stopped by a signal" };
   const jobs = Object.values(state.jobs);
   if (jobs.every((job) => job.outcome === "accepted")) return { status: "accepted", reason: null };
+  const stopping = jobs.some((job) => job.status === "queued" || job.status === "running");
+  if (state.cancelRequested && !stopping) return { status: "cancelled", reason: "cancelled by the user" };
   const waits = jobs.find((job) => isWaiting(job));
   if (waits !== void 0)
     return {
       status: "waiting",
       reason: waits.block?.code ?? waits.outcomeBlock?.code ?? "native work is in the harness's hands"
     };
-  if (state.cancelRequested) return { status: "cancelled", reason: "cancelled by the user" };
   return { status: "ended", reason: null };
 }
 function isWaiting(job) {
@@ -3675,6 +3676,46 @@ function readBounded(path) {
 }
 var deliversBrief = (job, agent) => agent || job.invocation?.stdin === "prompt";
 
+// scripts/src/coordinator/run-command.ts
+import { join as join7 } from "node:path";
+function verificationRunner(s, job, attempt) {
+  return (command) => runDeclaredCommand(s, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
+}
+async function runDeclaredCommand(s, o) {
+  const marker = attemptMarker(s.runDir, o.jobId, o.attempt);
+  const dir = join7(jobDir(s.runDir, o.jobId), "checks");
+  ensureDir(dir);
+  const supervised = superviseProcess({
+    argv: o.argv,
+    cwd: o.cwd,
+    env: commandEnv(s, marker),
+    stdin: null,
+    marker,
+    timeoutMs: o.timeoutMs,
+    stallAfterMs: null,
+    stdoutPath: join7(dir, `${o.label}.stdout.txt`),
+    stderrPath: join7(dir, `${o.label}.stderr.txt`),
+    maxOutputBytes: o.maxOutputBytes,
+    secretValues: s.secretValues,
+    clock: s.clock
+  });
+  const unregister = s.onHardStop(() => supervised.cancel("hard"));
+  const result = await supervised.done;
+  unregister();
+  if (result.captureError !== null)
+    s.fail(new Error(`cannot write \`${result.captureError.path}\`: ${result.captureError.code}`));
+  const alive = result.treeGone ? null : "SURVIVORS";
+  return {
+    exitCode: result.exitCode,
+    signal: result.signal,
+    timedOut: result.endedBy === "timeout",
+    stdoutTail: result.stdout.tail,
+    stderrTail: result.stderr.tail,
+    wallMs: Math.round(result.wallMs),
+    spawnError: result.spawnError ?? alive
+  };
+}
+
 // scripts/src/coordinator/approval.ts
 async function gateBeforeDispatch(s, job) {
   const records2 = await decide(s, job);
@@ -3703,6 +3744,8 @@ async function decide(s, job) {
   if (decided?.decision === "approved") return null;
   if (decided?.decision === "denied")
     return block(job.id, { code: "denied", detail: `The user denied this scope (${decided.at}).` });
+  const preview = await runPreview(s, job, scope);
+  if (preview !== null && !preview.ok) return block(job.id, { code: "preview-failed", detail: preview.text });
   if (external && s.graph.flags.yes) {
     await s.commit([
       {
@@ -3727,9 +3770,36 @@ async function decide(s, job) {
     {
       type: "job",
       jobId: job.id,
-      patch: { block: { code: "needs-approval", detail: approvalWords(job), scope } }
+      patch: {
+        block: {
+          code: "needs-approval",
+          detail: preview === null ? approvalWords(job) : `${approvalWords(job)}; the preview printed: ${preview.text}`,
+          scope
+        }
+      }
     }
   ];
+}
+var PREVIEW_SHOWN = 1500;
+async function runPreview(s, job, scope) {
+  if (job.preview === null || job.preview.kind !== "command") return null;
+  const { command } = job.preview;
+  const run = await runDeclaredCommand(s, {
+    argv: [command.command, ...command.args],
+    cwd: command.cwd ?? job.cwd,
+    timeoutMs: command.timeoutMs,
+    label: `preview-${scope.slice(0, 12)}`,
+    jobId: job.id,
+    attempt: jobState(s, job.id).attempts + 1,
+    maxOutputBytes: job.maxOutputBytes
+  });
+  const printed = (run.stdoutTail.trim() || run.stderrTail.trim() || "nothing").slice(-PREVIEW_SHOWN);
+  if (run.exitCode === 0 && run.spawnError === null) return { ok: true, text: printed };
+  const how = run.spawnError !== null ? `could not be run (${run.spawnError})` : run.timedOut ? "ran out of time" : `ended with ${run.exitCode ?? run.signal}`;
+  return {
+    ok: false,
+    text: `The preview \`${[command.command, ...command.args].join(" ")}\` ${how}: ${printed}`
+  };
 }
 var block = (jobId, value) => [
   { type: "job", jobId, patch: { block: value } }
@@ -4000,16 +4070,16 @@ function decodeFingerprint(text) {
 }
 
 // scripts/src/coordinator/capture-files.ts
-import { join as join7 } from "node:path";
+import { join as join8 } from "node:path";
 var KEPT_IN_PLACE = /^attempt-\d+$/;
 function archiveCapture(runDir, jobId, attempt) {
   const dir = jobDir(runDir, jobId);
   if (attempt < 1 || !existsSync(dir)) return;
-  const target = join7(dir, `attempt-${attempt}`);
+  const target = join8(dir, `attempt-${attempt}`);
   const names2 = readdirSync(dir).filter((name2) => !KEPT_IN_PLACE.test(name2));
   if (names2.length === 0) return;
   ensureDir(target);
-  for (const name2 of names2) renameSync(join7(dir, name2), join7(target, name2));
+  for (const name2 of names2) renameSync(join8(dir, name2), join8(target, name2));
 }
 
 // scripts/src/coordinator/failure.ts
@@ -4631,9 +4701,9 @@ async function gatherLayerOne(input) {
     fixture: input.fixture
   };
 }
-var join8 = (prefix2, path) => prefix2 === "" ? path : `${prefix2}/${path}`;
+var join9 = (prefix2, path) => prefix2 === "" ? path : `${prefix2}/${path}`;
 async function outputFact(root, cwdPrefix, output) {
-  const found = await hashInside(root, join8(cwdPrefix, plainPath(output.path)));
+  const found = await hashInside(root, join9(cwdPrefix, plainPath(output.path)));
   return {
     path: output.path,
     required: output.required,
@@ -4706,7 +4776,7 @@ function checkFact(claim, verification) {
 }
 async function fileFact(input, cwdPrefix, claim) {
   const inside2 = isAbsolute2(claim.subject) ? relative2(input.root, claim.subject) : claim.subject;
-  const places = [...new Set(isAbsolute2(claim.subject) ? [inside2] : [join8(cwdPrefix, inside2), inside2])];
+  const places = [...new Set(isAbsolute2(claim.subject) ? [inside2] : [join9(cwdPrefix, inside2), inside2])];
   const looked = await Promise.all(places.map((place) => hashInside(input.root, place)));
   if (looked.some((look) => !look.ok && look.error.code !== "missing")) return null;
   const digests = looked.flatMap((look) => look.ok ? [look.value.sha256] : []);
@@ -4956,7 +5026,7 @@ function isZeroWork(e, changes, artifacts) {
 }
 
 // scripts/src/coordinator/consumed.ts
-import { join as join9 } from "node:path";
+import { join as join10 } from "node:path";
 function consumedBy(s, job, o) {
   return inputFingerprint({
     briefSha256: fixedBriefSha256(s, job),
@@ -4975,7 +5045,7 @@ function consumedBy(s, job, o) {
     verification: job.verification
   });
 }
-var inputsFile = (runDir, jobId) => join9(jobDir(runDir, jobId), "inputs.json");
+var inputsFile = (runDir, jobId) => join10(jobDir(runDir, jobId), "inputs.json");
 
 // scripts/src/coordinator/replay.ts
 function replayDecision(s, o, lines) {
@@ -5008,43 +5078,6 @@ function failureAction(s, o, failureClass) {
     quotaWaitMs: s.graph.quotaWaitMs
   });
   return `${failureClass}:${decision.action}:${decision.candidateIndex}`;
-}
-
-// scripts/src/coordinator/run-command.ts
-import { join as join10 } from "node:path";
-function verificationRunner(s, job, attempt) {
-  return (command) => runDeclaredCommand(s, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
-}
-async function runDeclaredCommand(s, o) {
-  const marker = attemptMarker(s.runDir, o.jobId, o.attempt);
-  const dir = join10(jobDir(s.runDir, o.jobId), "checks");
-  ensureDir(dir);
-  const supervised = superviseProcess({
-    argv: o.argv,
-    cwd: o.cwd,
-    env: commandEnv(s, marker),
-    stdin: null,
-    marker,
-    timeoutMs: o.timeoutMs,
-    stallAfterMs: null,
-    stdoutPath: join10(dir, `${o.label}.stdout.txt`),
-    stderrPath: join10(dir, `${o.label}.stderr.txt`),
-    maxOutputBytes: o.maxOutputBytes,
-    secretValues: s.secretValues,
-    clock: s.clock
-  });
-  const unregister = s.onHardStop(() => supervised.cancel("hard"));
-  const result = await supervised.done;
-  unregister();
-  return {
-    exitCode: result.exitCode,
-    signal: result.signal,
-    timedOut: result.endedBy === "timeout",
-    stdoutTail: result.stdout.tail,
-    stderrTail: result.stderr.tail,
-    wallMs: Math.round(result.wallMs),
-    spawnError: result.spawnError
-  };
 }
 
 // scripts/src/coordinator/status-file.ts
@@ -5806,6 +5839,7 @@ async function retry(s, scheduler, job, base) {
         }
       });
   }
+  if (s.store.state.cancelRequested) records2.push({ type: "run", patch: { cancelRequested: false } });
   await s.commit(records2);
   for (const record of records2) if (record.type === "job") await scheduler.changed(record.jobId);
   return done(`\`${job.id}\` runs again.`);
@@ -7313,7 +7347,7 @@ async function loop(s, o) {
     }
     await o.scheduler.pump();
     if (o.scheduler.idle() && pendingCommands(s.runDir).length === 0) {
-      const changed = s.nativeOpen.size > 0 ? false : await arbitrate(s, { askAgain });
+      const changed = s.nativeOpen.size > 0 || s.store.state.cancelRequested ? false : await arbitrate(s, { askAgain });
       askAgain = false;
       if (!changed) return;
       for (const id of s.index.byId.keys()) await o.scheduler.changed(id);

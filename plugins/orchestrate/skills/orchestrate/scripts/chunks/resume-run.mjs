@@ -4,10 +4,14 @@ import {
 } from "./send.mjs";
 import {
   attachAndReport,
+  onceCoordinated,
   openRun,
   startCoordinator,
   summaryOf
 } from "./run-access.mjs";
+import {
+  quoteShell
+} from "./verdict.validate.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
@@ -62,7 +66,7 @@ async function resumeRun(ctx, parsed, o) {
         severity: "error",
         code: "owned-elsewhere",
         message: `A coordinator advances \`${view.state.runId}\` already.`,
-        fix: `wait ${view.runDir}`
+        fix: `wait ${quoteShell(view.runDir)}`
       }
     ]);
   coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
@@ -70,9 +74,9 @@ async function resumeRun(ctx, parsed, o) {
     return {
       exitCode: EXIT.done,
       data: summaryOf(view),
-      text: `The run goes on in the background: wait ${view.runDir}`,
+      text: `The run goes on in the background: wait ${quoteShell(view.runDir)}`,
       diagnostics: [],
-      next: view.actions
+      next: onceCoordinated(ctx, view)
     };
   return attachAndReport(ctx, { view, until: "due", timeoutMs: null, coordinator });
 }

@@ -10,6 +10,7 @@ import {
   lockOwner,
   nextActions,
   plainText,
+  quoteShell,
   readGraph,
   readRun,
   replay,
@@ -564,9 +565,16 @@ function goneDiagnostic(runDir, exitCode) {
     severity: "error",
     code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
     message: `${why}${log === null ? "" : ` ${log}`}`,
-    fix: `resume ${runDir}`
+    fix: `${exitCode === EXIT.owned ? "wait" : "resume"} ${quoteShell(runDir)}`
   };
 }
+var onceCoordinated = (ctx, view) => nextActions({
+  graph: view.graph,
+  state: { ...view.state, status: "running" },
+  runDir: view.runDir,
+  script: scriptOf(ctx),
+  coordinatorAlive: true
+}).actions;
 function summaryOf(view) {
   const count = (pick) => Object.values(view.state.jobs).filter(pick).length;
   return {
@@ -592,7 +600,7 @@ var stoppedDiagnostic = (runDir) => ({
   severity: "error",
   code: "coordinator-stopped",
   message: `Everything up to this state is recorded, but the coordinator could not finish. ${lastLogLine(runDir) ?? ""}`.trim(),
-  fix: `resume ${runDir}`
+  fix: `resume ${quoteShell(runDir)}`
 });
 function lastLogLine(runDir) {
   try {
@@ -615,5 +623,6 @@ export {
   openRun,
   attachAndReport,
   standing,
+  onceCoordinated,
   summaryOf
 };

@@ -14,6 +14,7 @@ import "./inbox.validate.mjs";
 import {
   attachAndReport,
   createRunDir,
+  onceCoordinated,
   scriptOf,
   startCoordinator,
   summaryOf,
@@ -21,7 +22,8 @@ import {
 } from "./run-access.mjs";
 import {
   createRun,
-  freezeGraph
+  freezeGraph,
+  quoteShell
 } from "./verdict.validate.mjs";
 import {
   unsupportedFields
@@ -172,7 +174,10 @@ async function runSpec(ctx, parsed, spec) {
     flags: planFlags(ctx.env, parsed)
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);
-  const unsupported = unsupportedFields(planned.loaded.spec);
+  const unsupported = unsupportedFields(planned.loaded.spec, {
+    fileName: spec,
+    locate: planned.loaded.locate
+  });
   if (hasErrors(unsupported)) return failure(EXIT.usage, [...diagnostics, ...unsupported]);
   const prepared = prepareRun({
     planned,
@@ -202,9 +207,9 @@ async function runSpec(ctx, parsed, spec) {
       exitCode: EXIT.done,
       data: summaryOf(view.value),
       text: `${runDir}
-runs in the background: wait ${runDir}`,
+runs in the background: wait ${quoteShell(runDir)}`,
       diagnostics: notes,
-      next: view.value.actions
+      next: onceCoordinated(ctx, view.value)
     };
   ctx.out.progress(`run directory: ${runDir}`);
   const result = await attachAndReport(ctx, { view: view.value, until: "due", timeoutMs: null, coordinator });

@@ -81,6 +81,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
+// scripts/src/core/shell-quote.ts
+var quoteShell = (word) => /^[A-Za-z0-9_\-./:=@%+,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
 // scripts/src/core/generated/verdict.validate.js
 var import_ucs2length = __toESM(require_ucs2length(), 1);
 var verdict_validate_default = validate10;
@@ -1552,13 +1555,15 @@ var StateWriter = class {
     }
   }
   /**
-   * What must hold before the first step: the names that were found are on the platter. A predecessor may have died
-   * between a rename and its sync; a power loss would bring back the older state.json under our newer journal.
+   * What must hold before the first step: all that was found is on the platter. A predecessor may have died between a
+   * rename and its sync, and a power loss would bring back the older state.json under our newer journal; or between a
+   * line and its sync, and a power loss might keep our line behind it and lose its own.
    */
   async prepare() {
     for (const name of this.disk.list(this.o.runDir))
       if (LEFTOVER.test(name)) this.disk.remove(join2(this.o.runDir, name));
-    if (this.disk.stamp(this.journalPath) === null) this.openJournal();
+    if (this.journalBytes > 0) await this.disk.syncData(this.openJournal());
+    else if (this.disk.stamp(this.journalPath) === null) this.openJournal();
     await this.disk.syncDir(this.o.runDir);
   }
   close() {
@@ -2100,9 +2105,6 @@ function held(disk, path, mine) {
 
 // scripts/src/coordinator/next-actions.ts
 import { join as join6, relative } from "node:path";
-
-// scripts/src/core/shell-quote.ts
-var quoteShell = (word) => /^[A-Za-z0-9_\-./:=@%+,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 // scripts/src/coordinator/next-action-command.ts
 var command = (input, argv) => ({

@@ -75,7 +75,10 @@ async function verifyJob(view, id) {
       )
     );
   }
-  if (attempt.resultSha256 !== null)
+  const program = plan.route.chain.some(
+    (member) => member.runtime === attempt.runtime && member.kind === "program"
+  );
+  if (attempt.resultSha256 !== null && !program)
     findings.push(
       await compare(id, "result.md", join(view.runDir, id, JOB_FILES.result), attempt.resultSha256)
     );
