@@ -1,9 +1,11 @@
 /** One command line that is not answered from prepared text: parse, load the handler, run it, print its result. */
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Diagnostic } from "../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { systemClock } from "../host/clock.ts";
 import { type Environment, systemEnvironment } from "../host/env.ts";
+import type { StateFault } from "../state/fault.ts";
 import { parseRequest } from "./args.ts";
 import { HIDDEN_COMMANDS } from "./commands.ts";
 import { type CommandContext, type CommandResult, failure } from "./context.ts";
@@ -36,14 +38,20 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
     printer.result(request.spec.name, result, json ? undefined : await excerptsOf(result, env.cwd));
     return result.exitCode;
   } catch (fault) {
-    if (!json) throw fault;
+    const known = stateFault(fault);
+    if (!json && known === null) throw fault;
     const message = fault instanceof Error ? fault.message : String(fault);
-    printer.result(
-      request.spec.name,
-      failure(EXIT.environment, [{ severity: "error", code: "internal-error", message }]),
-    );
+    const found: Diagnostic = known ?? { severity: "error", code: "internal-error", message };
+    printer.result(request.spec.name, failure(EXIT.environment, [found]));
     return EXIT.environment;
   }
+}
+
+/** A run directory that cannot be written is the host's fault, not a bug. Told by its name, so that nothing is loaded for it. */
+function stateFault(error: unknown): Diagnostic | null {
+  if (!(error instanceof Error) || error.name !== "StateFaultError" || !("fault" in error)) return null;
+  const { code, message, hint } = error.fault as StateFault;
+  return { severity: "error", code, message, fix: hint };
 }
 
 const contextOf = (env: Environment, self: readonly string[], out: Printer): CommandContext => ({

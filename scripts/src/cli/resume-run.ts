@@ -4,6 +4,7 @@ import { sendCommand } from "../coordinator/send.ts";
 import { startCoordinator } from "../coordinator/start.ts";
 import { EXIT } from "../core/exit-codes.ts";
 import { quoteShell } from "../core/shell-quote.ts";
+import { lockOwner } from "../state/lock.ts";
 import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
 import { harnessOf } from "./harness.ts";
 import { attachAndReport, onceCoordinated, openRun, summaryOf } from "./run-access.ts";
@@ -54,7 +55,7 @@ export async function resumeRun(
       {
         severity: "error",
         code: "owned-elsewhere",
-        message: `A coordinator advances \`${view.state.runId}\` already.`,
+        message: `A coordinator advances \`${view.state.runId}\` already: ${ownerOf(view.runDir)}.`,
         fix: `wait ${quoteShell(view.runDir)}`,
       },
     ]);
@@ -68,4 +69,9 @@ export async function resumeRun(
       next: onceCoordinated(ctx, view),
     };
   return attachAndReport(ctx, { view, until: "due", timeoutMs: null, coordinator });
+}
+
+function ownerOf(runDir: string): string {
+  const owner = lockOwner(runDir);
+  return owner === null ? "its lock names no owner" : `process ${owner.pid} on \`${owner.host}\``;
 }

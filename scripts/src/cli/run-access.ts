@@ -1,12 +1,11 @@
 /** Finding the run a command means, and saying how it stands: shared by all commands that take RUN. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type AttachEnd, type AttachInput, attach } from "../coordinator/attach.ts";
+import { lastLine } from "../coordinator/coordinator-log.ts";
 import { nextActions } from "../coordinator/next-actions.ts";
 import { createProgress } from "../coordinator/progress.ts";
 import { findRunDir } from "../coordinator/run-dir.ts";
-import { COORDINATOR_LOG, type CoordinatorProcess } from "../coordinator/start.ts";
+import type { CoordinatorProcess } from "../coordinator/start.ts";
 import { type RunView, viewRun } from "../coordinator/view.ts";
 import { workspaceRoot } from "../coordinator/workspace-root.ts";
 import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
@@ -70,7 +69,7 @@ export async function attachAndReport(
     return failure(EXIT.environment, [
       { severity: "error", code: after.error.code, message: after.error.message },
     ]);
-  return standing(after.value, { end, coordinatorExit: own });
+  return standing(after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
 }
 
 async function exitIfGone(coordinator: CoordinatorProcess, end: AttachEnd): Promise<number | null> {
@@ -83,17 +82,20 @@ async function exitIfGone(coordinator: CoordinatorProcess, end: AttachEnd): Prom
 
 export function standing(
   view: RunView,
-  o: { end: AttachEnd; coordinatorExit: number | null },
+  o: { end: AttachEnd; coordinatorExit: number | null; coordinator: CoordinatorProcess | null },
 ): CommandResult {
+  const lastWords = (): string | null =>
+    o.coordinator === null ? lastLine(view.runDir) : o.coordinator.lastWords();
   const diagnostics: Diagnostic[] = [];
   let exitCode: ExitCode = view.exitCode;
   if (o.end === "detached") exitCode = EXIT.detached;
-  else if (o.end === "interrupted") exitCode = EXIT.interrupted;
+  else if (o.end === "interrupted")
+    exitCode = o.coordinatorExit === EXIT.detached ? EXIT.detached : EXIT.interrupted;
   else if (o.end === "timeout") exitCode = EXIT.actionDue;
   else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === EXIT.environment) {
     // The state is safe, but something after it was not written: a report, most likely. A full disk never ends well.
     exitCode = EXIT.environment;
-    diagnostics.push(stoppedDiagnostic(view.runDir));
+    diagnostics.push(stoppedDiagnostic(view.runDir, lastWords()));
   } else if (o.end === "coordinator-gone") {
     exitCode =
       o.coordinatorExit === EXIT.environment
@@ -101,7 +103,7 @@ export function standing(
         : o.coordinatorExit === EXIT.owned
           ? EXIT.owned
           : EXIT.detached;
-    diagnostics.push(goneDiagnostic(view.runDir, exitCode));
+    diagnostics.push(goneDiagnostic(view.runDir, exitCode, lastWords()));
   }
   return {
     exitCode,
@@ -112,8 +114,7 @@ export function standing(
   };
 }
 
-function goneDiagnostic(runDir: string, exitCode: ExitCode): Diagnostic {
-  const log = lastLogLine(runDir);
+function goneDiagnostic(runDir: string, exitCode: ExitCode, words: string | null): Diagnostic {
   const why =
     exitCode === EXIT.owned
       ? "Another coordinator owns the run."
@@ -121,7 +122,7 @@ function goneDiagnostic(runDir: string, exitCode: ExitCode): Diagnostic {
   return {
     severity: "error",
     code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
-    message: `${why}${log === null ? "" : ` ${log}`}`,
+    message: `${why}${words === null ? "" : ` ${words}`}`,
     fix: `${exitCode === EXIT.owned ? "wait" : "resume"} ${quoteShell(runDir)}`,
   };
 }
@@ -160,19 +161,10 @@ export function summaryOf(view: RunView): Record<string, unknown> {
   };
 }
 
-const stoppedDiagnostic = (runDir: string): Diagnostic => ({
+const stoppedDiagnostic = (runDir: string, words: string | null): Diagnostic => ({
   severity: "error",
   code: "coordinator-stopped",
   message:
-    `Everything up to this state is recorded, but the coordinator could not finish. ${lastLogLine(runDir) ?? ""}`.trim(),
+    `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
   fix: `resume ${quoteShell(runDir)}`,
 });
-
-function lastLogLine(runDir: string): string | null {
-  try {
-    const lines = readFileSync(join(runDir, COORDINATOR_LOG), "utf8").trimEnd().split("\n");
-    return lines.at(-1)?.slice(0, 500) || null;
-  } catch {
-    return null;
-  }
-}

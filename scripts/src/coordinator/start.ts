@@ -1,20 +1,17 @@
 /** Starts the coordinator as a process of its own: own session and group, no pipe to us, so it outlives its client and its terminal. */
 import { spawn } from "node:child_process";
-import { closeSync, constants, openSync } from "node:fs";
-import { join } from "node:path";
-import { RUN_FILES } from "../core/layout.ts";
 import type { Environment } from "../host/env.ts";
-import { PRIVATE_FILE } from "../host/files.ts";
+import { lastWords, openCoordinatorLog } from "./coordinator-log.ts";
 
 export interface CoordinatorProcess {
   readonly pid: number;
   /** Resolves when the process is gone. */
   readonly exited: Promise<{ exitCode: number | null; signal: string | null }>;
+  /** Asked once it is gone: the last line it printed, or why it could print none; null when it said nothing. */
+  lastWords(): string | null;
 }
 
-/** What the coordinator prints before it can write its state (a crash at load) goes here. */
-export const COORDINATOR_LOG = join(RUN_FILES.supervisor, "coordinator.log");
-
+/** Throws `StateFaultError` (`io`) when its log cannot be opened. */
 export function startCoordinator(o: {
   runDir: string;
   self: readonly string[];
@@ -23,16 +20,12 @@ export function startCoordinator(o: {
   args?: readonly string[];
 }): CoordinatorProcess {
   const [command, ...prefix] = o.self;
-  const log = openSync(
-    join(o.runDir, COORDINATOR_LOG),
-    constants.O_CREAT | constants.O_WRONLY | constants.O_APPEND,
-    PRIVATE_FILE,
-  );
+  const log = openCoordinatorLog(o.runDir);
   try {
     const child = spawn(command as string, [...prefix, "__coordinate", o.runDir, ...(o.args ?? [])], {
       cwd: "/",
       detached: true,
-      stdio: ["ignore", log, log],
+      stdio: ["ignore", log.fd, log.fd],
       env: { ...o.env.all() },
     });
     const exited = new Promise<{ exitCode: number | null; signal: string | null }>((resolve) => {
@@ -40,8 +33,8 @@ export function startCoordinator(o: {
       child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
     });
     child.unref();
-    return { pid: child.pid ?? -1, exited };
+    return { pid: child.pid ?? -1, exited, lastWords: () => lastWords(o.runDir, log.from) };
   } finally {
-    closeSync(log);
+    log.close();
   }
 }

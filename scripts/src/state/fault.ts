@@ -45,7 +45,7 @@ export class StateFaultError extends Error {
 /** `path` is used when the system's error names none. */
 export function ioFault(doing: "read" | "write", error: unknown, path: string): StateFault {
   const errno = errorCode(error);
-  const at = error instanceof Error && "path" in error && typeof error.path === "string" ? error.path : path;
+  const at = placeOf(error) ?? path;
   if (errno === "ENOTREG" || errno === "EISDIR" || errno === "ELOOP")
     return {
       code: "not-a-file",
@@ -62,6 +62,13 @@ export function ioFault(doing: "read" | "write", error: unknown, path: string): 
     path: at,
     errno,
   };
+}
+
+/** Where the system says that it failed; of a rename the target, which is what was to be written. */
+function placeOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { dest, path } = error as { dest?: unknown; path?: unknown };
+  return typeof dest === "string" ? dest : typeof path === "string" ? path : null;
 }
 
 const REMEDY: Readonly<Record<string, string>> = {

@@ -23,6 +23,7 @@ export const handler: Handler = async (ctx, parsed) => {
           ? "coordinator-gone"
           : "due",
       coordinatorExit: null,
+      coordinator: null,
     });
   return attachAndReport(ctx, {
     view: run.value,
