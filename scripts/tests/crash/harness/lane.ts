@@ -2,7 +2,7 @@
  * One place where a prepared run is coordinated, killed and resumed over and over: the real built tool, plain programs as
  * jobs, and a ledger outside the run folder in which the jobs themselves say when they started and ended.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { planSpec } from "../../../src/coordinator/plan-spec.ts";
 import { prepareRun } from "../../../src/coordinator/prepare.ts";
 import { systemClock } from "../../../src/host/clock.ts";
-import { type Recovered, recover } from "../../../src/state/recover.ts";
+import { readRun } from "../../../src/state/store.ts";
 import {
   type Fault,
   type FileOperation,
@@ -27,13 +27,21 @@ import {
   readOperations,
 } from "../../support/fault-shim.ts";
 import { testEnvironment } from "../../support/test-environment.ts";
+import { until } from "./until.ts";
 
 export interface LaneJob {
   readonly id: string;
   readonly after: readonly string[];
   /** How long it works, in seconds. */
   readonly seconds: number;
+  /** Shell commands in place of the wait; `$attempt` and `$top` are set. */
+  readonly script?: string;
+  /** Further members of the job in the spec, as YAML flow text. */
+  readonly fields?: string;
 }
+
+/** As a job's script: works until the lane is opened. */
+export const UNTIL_OPEN = 'while [ ! -e "$top/open" ]; do sleep 0.05; done';
 
 /** A line that a job wrote about itself. */
 export interface LedgerLine {
@@ -57,6 +65,11 @@ export interface Coordinator {
   readonly ended: Promise<Exit>;
 }
 
+export interface Client {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Exit & { readonly stdout: string }>;
+}
+
 export interface Lane {
   readonly top: string;
   readonly work: string;
@@ -70,11 +83,17 @@ export interface Lane {
   /** From now on `reset` means the run folder as it is. */
   keep(): void;
   coordinate(o?: { resume?: boolean; fault?: Fault }): Coordinator;
+  /** Starts the tool as a user does: below the workspace, in a process group of its own. */
+  client(...args: readonly string[]): Client;
+  /** Lets the jobs end that wait for it. */
+  open(): void;
+  /** Resolves once the ledger holds such a line. */
+  said(what: LedgerLine["what"], job: string): Promise<LedgerLine>;
   /** What the last coordinator with a fault did to the run folder. */
   operations(): FileOperation[];
   ledger(): LedgerLine[];
   /** The state on disk by the one rule every reader applies, or the refusal. */
-  read(): ReturnType<typeof recover>;
+  read(): ReturnType<typeof readRun>;
   /** Processes that carry the marker of a job of this run. */
   survivors(): number[];
   remove(): void;
@@ -100,7 +119,9 @@ export async function createLane(o: {
   mkdirSync(join(home, ".orchestrate"), { recursive: true });
   mkdirSync(work);
   writeFileSync(join(home, ".orchestrate/runtimes.yaml"), RUNTIMES);
-  writeFileSync(join(top, "job.sh"), jobScript(ledgerFile));
+  writeFileSync(join(top, "job.sh"), jobScript(top));
+  for (const job of o.jobs)
+    writeFileSync(join(top, `${job.id}.sh`), `${job.script ?? `sleep ${job.seconds}`}\n`);
   writeFileSync(join(work, "jobs.yaml"), specText(top, o));
   const env = { PATH: process.env["PATH"] ?? "", HOME: home, LC_ALL: "C.UTF-8" };
   await prepare({ home, work, runDir, env });
@@ -122,7 +143,8 @@ export async function createLane(o: {
     survivors,
     reset() {
       for (const pid of survivors()) killNow(pid);
-      for (const path of [runDir, ledgerFile, log]) rmSync(path, { recursive: true, force: true });
+      for (const path of [runDir, ledgerFile, log, join(top, "open")])
+        rmSync(path, { recursive: true, force: true });
       cpSync(template, runDir, { recursive: true });
     },
     coordinate({ resume = false, fault } = {}) {
@@ -131,14 +153,15 @@ export async function createLane(o: {
       const argv = [o.main, "__coordinate", runDir, ...(resume ? ["--resume"] : [])];
       return startCoordinator(argv, { ...env, ...extra });
     },
+    client: (...args) => startClient([o.main, ...args], { cwd: work, env }),
+    open: () => writeFileSync(join(top, "open"), ""),
     operations: () => readOperations(log),
     ledger: () => readLedger(ledgerFile),
-    read: () =>
-      recover({
-        runDir,
-        state: readOrNull(join(runDir, "state.json")),
-        journal: readOrNull(join(runDir, "journal.jsonl")),
-      }),
+    said: (what, job) =>
+      until(`${what} ${job} in the ledger`, () =>
+        readLedger(ledgerFile).find((line) => line.what === what && line.job === job),
+      ),
+    read: () => readRun(runDir),
     remove() {
       for (const pid of survivors()) killNow(pid);
       rmSync(top, { recursive: true, force: true });
@@ -146,24 +169,23 @@ export async function createLane(o: {
   };
 }
 
-export type { Recovered };
-
 const RUNTIMES = "version: 1\nruntimes:\n  - { id: program, command: /bin/sh, agent: false }\n";
 
 /** The attempt is the last part of the marker, so a line says which intent it belongs to. Each line is one write. */
-const jobScript = (ledger: string): string =>
-  `attempt=\${ORCHESTRATE_JOB##*#}
-echo "S $1 $attempt $$ $PPID" >> ${ledger}
-sleep "$2"
+const jobScript = (top: string): string =>
+  `top=${top}
+attempt=\${ORCHESTRATE_JOB##*#}
+echo "S $1 $attempt $$ $PPID" >> "$top/ledger"
+. "$top/$1.sh"
 echo "result of $1"
-echo "E $1 $attempt $$ $PPID" >> ${ledger}
+echo "E $1 $attempt $$ $PPID" >> "$top/ledger"
 `;
 
 function specText(top: string, o: { jobs: readonly LaneJob[]; concurrency?: number; head?: string }): string {
   const jobs = o.jobs.map(
-    ({ id, after, seconds }) =>
+    ({ id, after, fields }) =>
       `  - { id: ${id}, task: scout, runtime: program, expected_output: a line, depends_on: [${after.join(", ")}], ` +
-      `invocation: { command: /bin/sh, args: [${join(top, "job.sh")}, ${id}, "${seconds}"] } }`,
+      `invocation: { command: /bin/sh, args: [${join(top, "job.sh")}, ${id}] }${fields === undefined ? "" : `, ${fields}`} }`,
   );
   const head = o.head === undefined ? "" : `${o.head}\n`;
   return `version: 1\nconcurrency: ${o.concurrency ?? 2}\ndefaults: { timeout: 10m }\n${head}jobs:\n${jobs.join("\n")}\n`;
@@ -205,6 +227,19 @@ function startCoordinator(argv: readonly string[], env: Record<string, string>):
     });
   });
   return { pid: child.pid as number, ended };
+}
+
+function startClient(argv: readonly string[], o: { cwd: string; env: Record<string, string> }): Client {
+  const child = spawn(process.execPath, argv, { ...o, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const ended = new Promise<Exit & { stdout: string }>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return { child, ended };
 }
 
 function readLedger(file: string): LedgerLine[] {

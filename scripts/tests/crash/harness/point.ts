@@ -40,7 +40,7 @@ export async function liveOnce(lane: Lane, coordinator: Coordinator): Promise<Li
   return { pid: coordinator.pid, exit, state: read.ok ? read.value.state : read.error.message };
 }
 
-export function historyOf(scene: Scene, lives: readonly Life[]): History {
+export function historyOf(scene: Pick<Scene, "lane" | "finished">, lives: readonly Life[]): History {
   const { lane, finished } = scene;
   const read = lane.read();
   const untidy = [
@@ -60,8 +60,10 @@ const MAY_FAIL = [
   /^\w+ .*\/(?:events|trace|metrics)\.jsonl[^/]*$/,
   // The same plan stays where it was frozen, and is copied where it cannot be linked.
   /^link .*\/graph\.json$/,
-  /^unlink .*(?:\/lock|\.tmp)$/,
+  /^unlink .*\/lock$/,
 ] as const;
+/** A temporary name that cannot be removed may end the coordinator or not: it holds nothing. */
+const EITHER_WAY = /^unlink .*\.tmp$/;
 
 /** A refused change of the run ends the coordinator with the path and the errno, in a sentence. */
 function refusals(fault: Fault, operations: readonly FileOperation[], life: Life): string[] {
@@ -75,7 +77,10 @@ function refusals(fault: Fault, operations: readonly FileOperation[], life: Life
   const before = operations.find(({ number }) => number === hit.number - 1);
   const about = hit.kind === "fsync" && before?.kind === "rename" ? before : hit;
   const minor = MAY_FAIL.some((pattern) => pattern.test(`${about.kind} ${about.path}`));
-  if (code === 0) return minor ? found : [...found, `${errno} of ${hit.kind} ${hit.path} was swallowed`];
+  if (code === 0)
+    return minor || EITHER_WAY.test(`${hit.kind} ${hit.path}`)
+      ? found
+      : [...found, `${errno} of ${hit.kind} ${hit.path} was swallowed`];
   if (minor && fault.sticky !== true)
     found.push(`lost evidence ended the run: ${exitText(life.exit)}, ${said}`);
   if (code !== 4) found.push(`${exitText(life.exit)} after ${errno}`);

@@ -1,0 +1,187 @@
+/** Signals at a client and at its coordinator, and readers that go away: the run ends as asked or goes on, never in between. */
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { EXIT } from "../../src/core/exit-codes.ts";
+import type { State } from "../../src/core/runtime.ts";
+import { lockOwner } from "../../src/state/lock.ts";
+import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
+import { createLane, type Lane, UNTIL_OPEN } from "./harness/lane.ts";
+import { stateOf } from "./harness/scenes.ts";
+import { until } from "./harness/until.ts";
+
+const LONG = { timeout: 300_000 };
+
+let built: BuiltPayload;
+let lane: Lane;
+let deaf: Lane;
+
+beforeAll(async () => {
+  built = await builtPayload();
+  const after = { id: "second", after: ["first"], seconds: 0 };
+  const jobs = (script: string) => [{ id: "first", after: [], seconds: 0, script }, after];
+  lane = await createLane({ main: built.main, jobs: jobs(UNTIL_OPEN) });
+  // On its first attempt it notes a SIGTERM and goes on; on its second it ends by itself.
+  deaf = await createLane({
+    main: built.main,
+    jobs: jobs(
+      `[ "$attempt" -gt 1 ] || { trap 'echo > "$top/asked"' TERM; echo > "$top/ready"; while :; do sleep 0.1; done; }`,
+    ),
+  });
+});
+
+afterAll(() => {
+  for (const one of [lane, deaf]) one.remove();
+  built.remove();
+});
+
+/** `run` makes the folder itself. */
+beforeEach(() => {
+  for (const one of [lane, deaf]) {
+    one.reset();
+    rmSync(one.runDir, { recursive: true });
+    for (const note of ["asked", "ready"]) rmSync(join(one.top, note), { force: true });
+  }
+});
+
+const runArguments = (one: Lane): string[] => ["run", "jobs.yaml", "--run-dir", one.runDir];
+
+/** An attached client whose first job is at work, and the process that coordinates. */
+async function attached(one: Lane) {
+  const client = one.client(...runArguments(one));
+  await one.said("S", "first");
+  const owner = lockOwner(one.runDir)?.pid;
+  if (owner === undefined) throw new Error("nobody coordinates");
+  return { ...client, owner };
+}
+
+const isGone = (pid: number): boolean => !existsSync(`/proc/${pid}`);
+
+/** Everything of the run is gone, and what is on disk says so. */
+async function left(one: Lane, owner: number): Promise<State> {
+  await until("the coordinator is gone", () => isGone(owner));
+  expect(one.survivors()).toEqual([]);
+  expect(readdirSync(one.runDir).filter((name) => /\.tmp$|^lock/.test(name))).toEqual([]);
+  return stateOf(one);
+}
+
+async function finishes(one: Lane): Promise<void> {
+  one.open();
+  const resumed = await one.client("resume", one.runDir, "--json").ended;
+  expect([resumed.code, JSON.parse(resumed.stdout).data.jobs]).toEqual([
+    EXIT.actionDue,
+    expect.objectContaining({ total: 2, success: 2 }),
+  ]);
+  expect(readFileSync(join(one.runDir, "report.md"), "utf8")).not.toBe("");
+}
+
+describe("SIGINT at an attached client", () => {
+  it("once: the jobs are ended, the state is saved, exit 130, and resume goes on", LONG, async () => {
+    const { child, ended, owner } = await attached(lane);
+    child.kill("SIGINT");
+    expect((await ended).code).toBe(EXIT.interrupted);
+    const state = await left(lane, owner);
+    expect([state.status, state.reason, state.jobs["first"]?.status]).toEqual([
+      "interrupted",
+      "stopped by a signal",
+      "interrupted",
+    ]);
+    await finishes(lane);
+  });
+
+  it("twice: a job that does not listen is killed at once", LONG, async () => {
+    const { child, ended, owner } = await attached(deaf);
+    await until("the job listens to nobody", () => existsSync(join(deaf.top, "ready")));
+    const from = performance.now();
+    child.kill("SIGINT");
+    await until("the job was asked to end", () => existsSync(join(deaf.top, "asked")));
+    child.kill("SIGINT");
+    expect((await ended).code).toBe(EXIT.interrupted);
+    const state = await left(deaf, owner);
+    expect([state.status, state.jobs["first"]?.attemptRecords[0]?.signal]).toEqual([
+      "interrupted",
+      "SIGKILL",
+    ]);
+    // The first one alone would leave it the whole grace of ten seconds.
+    expect(performance.now() - from).toBeLessThan(9_500);
+    await finishes(deaf);
+  });
+});
+
+describe("a client that goes away", () => {
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "by %s: exit 143, and the run goes on to its end",
+    LONG,
+    async (signal) => {
+      const { child, ended, owner } = await attached(lane);
+      child.kill(signal);
+      expect((await ended).code).toBe(EXIT.detached);
+      expect(isGone(owner)).toBe(false);
+      await endsByItself(owner);
+    },
+  );
+
+  it("by SIGKILL: the run goes on to its end", LONG, async () => {
+    const { child, ended, owner } = await attached(lane);
+    child.kill("SIGKILL");
+    expect((await ended).signal).toBe("SIGKILL");
+    expect(isGone(owner)).toBe(false);
+    await endsByItself(owner);
+  });
+
+  it(
+    "with the terminal: the group's SIGHUP does not reach the coordinator, and its own is ignored",
+    LONG,
+    async () => {
+      const { child, ended, owner } = await attached(lane);
+      process.kill(-(child.pid as number), "SIGHUP");
+      process.kill(owner, "SIGHUP");
+      expect((await ended).code).toBe(EXIT.detached);
+      await endsByItself(owner);
+    },
+  );
+
+  it(
+    "because its reader did (`| head -1`): the client sees the run through, and so does the coordinator",
+    LONG,
+    async () => {
+      const line = [process.execPath, built.main, ...runArguments(lane)].map((word) => `'${word}'`).join(" ");
+      const [code, closed] = ["code", "closed"].map((name) => join(lane.top, name)) as [string, string];
+      const client = `{ ${line} 2>&1; echo "exit $?" > '${code}'; }`;
+      const reader = `{ head -1; exec 0<&-; echo > '${closed}'; }`;
+      const piped = spawn("/bin/sh", ["-c", `${client} | ${reader}`], {
+        cwd: lane.work,
+        env: lane.env,
+        stdio: "ignore",
+      });
+      await lane.said("S", "first");
+      await until("nobody reads any more", () => existsSync(closed));
+      lane.open();
+      await new Promise((resolve) => piped.on("close", resolve));
+      await until("the client ended", () => existsSync(code) && readFileSync(code, "utf8") !== "");
+      expect(readFileSync(code, "utf8").trim()).toBe(`exit ${EXIT.actionDue}`);
+      expect(stateOf(lane).status).toBe("waiting");
+    },
+  );
+});
+
+describe("SIGTERM at the coordinator", () => {
+  it("ends the jobs, saves, exit 143 for its client too, and resume goes on", LONG, async () => {
+    const { ended, owner } = await attached(lane);
+    process.kill(owner, "SIGTERM");
+    const client = await ended;
+    expect(client.code).toBe(EXIT.detached);
+    expect((await left(lane, owner)).status).toBe("interrupted");
+    await finishes(lane);
+  });
+});
+
+/** Opened and left alone, the run ends where it would have ended with its client. */
+async function endsByItself(owner: number): Promise<void> {
+  lane.open();
+  const state = await left(lane, owner);
+  expect([state.status, state.reason]).toEqual(["waiting", "needs-arbiter"]);
+  const waited = await lane.client("wait", lane.runDir).ended;
+  expect(waited.code).toBe(EXIT.actionDue);
+}
