@@ -3,7 +3,8 @@ import { hostname } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../src/core/exit-codes.ts";
 import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
-import { type Life, violations } from "./harness/invariants.ts";
+import { contend } from "./harness/contend.ts";
+import { violations } from "./harness/invariants.ts";
 import { createLane, killNow, type Lane, type LaneJob, UNTIL_OPEN } from "./harness/lane.ts";
 import { historyOf, liveOnce } from "./harness/point.ts";
 import { WAITING } from "./harness/scenes.ts";
@@ -32,43 +33,15 @@ afterAll(() => {
   built.remove();
 });
 
-/** Starts `count` coordinators at once and lets the run end when all but one are gone. */
-async function contend(count: number, resume: (i: number) => boolean = () => false): Promise<string[]> {
-  lane.reset();
-  const coordinators = Array.from({ length: count }, (_, i) => lane.coordinate({ resume: resume(i) }));
-  let gone = 0;
-  const lives = coordinators.map(async (coordinator) => {
-    const exit = await coordinator.ended;
-    gone += 1;
-    return { pid: coordinator.pid, exit };
-  });
-  await until("all but one coordinator are gone", () => gone >= count - 1);
-  await lane.said("S", "first");
-  lane.open();
-  const ends = await Promise.all(lives);
-  const winner = ends.find(({ exit }) => exit.code === 0);
-  const problems = ends
-    .filter((end) => end !== winner)
-    .flatMap(({ exit }) =>
-      exit.code === EXIT.owned && exit.stderr.includes(`process ${winner?.pid} on \`${hostname()}\``)
-        ? []
-        : [`a loser ended with ${exit.code}, saying: ${exit.stderr.trim()}`],
-    );
-  if (winner === undefined) return ["nobody won", ...problems];
-  const read = lane.read();
-  const life: Life = { ...winner, state: read.ok ? read.value.state : read.error.message };
-  return [...problems, ...violations(historyOf({ lane, finished: WAITING }, [life]))];
-}
-
 describe("two coordinators at once", () => {
   it("one runs all jobs, the other exits with 5 and names it", LONG, async () => {
     for (let pair = 0; pair < (SOAK ? 1_000 : 10); pair += 1)
-      expect({ pair, broken: await contend(2) }).toEqual({ pair, broken: [] });
+      expect({ pair, broken: await contend(lane, 2) }).toEqual({ pair, broken: [] });
   });
 
   it("the same for groups of eight, whether they start or resume", LONG, async () => {
     for (let group = 0; group < (SOAK ? 100 : 1); group += 1)
-      expect({ group, broken: await contend(8, (i) => i % 2 === 1) }).toEqual({ group, broken: [] });
+      expect({ group, broken: await contend(lane, 8, (i) => i % 2 === 1) }).toEqual({ group, broken: [] });
   });
 
   it("the lock of a killed owner is taken by exactly one of two that find it", LONG, async () => {

@@ -36,8 +36,8 @@ const FOUR_JOBS: readonly LaneJob[] = [
 export const WAITING: History["finished"] = { status: "waiting", outcome: "blocked" };
 export const ACCEPTED: History["finished"] = { status: "accepted", outcome: "accepted" };
 
-export async function createScene(name: SceneName, main: string): Promise<Scene> {
-  const lane = await createLane({ main, jobs: FOUR_JOBS });
+export async function createScene(name: SceneName, main: string, concurrency = 2): Promise<Scene> {
+  const lane = await createLane({ main, jobs: FOUR_JOBS, concurrency });
   if (name === "large") await enlarge(lane);
   if (name === "verdict") await finishAndJudge(lane);
   lane.keep();
