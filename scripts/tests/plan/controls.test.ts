@@ -18,6 +18,18 @@ import { anyRecord, declaredAgent, internalRecord, program, property, record } f
 const writer = { riskTier: "R1", writer: true, worktree: false, tools: ["read", "edit"] } as const;
 
 describe("the orders of controls", () => {
+  it("are these, strong to weak", () => {
+    expect(CONTROL_ORDERS).toEqual({
+      approval: ["per-operation", "scoped", "auto", "none"],
+      toolGating: ["granular", "coarse", "none"],
+      writeBoundary: ["enforced", "worktree", "prompt-only", "none"],
+      isolation: ["container", "os-sandbox", "worktree", "prompt-only", "none"],
+      timeout: ["native+external", "external", "accounting"],
+      bypass: ["absent", "present"],
+      capture: ["structured", "text"],
+    });
+  });
+
   it("puts every value above the next weaker one, however well that is proven", () => {
     for (const concern of CONCERNS) {
       const order = CONTROL_ORDERS[concern];
@@ -103,6 +115,47 @@ describe("checking a candidate against a tier", () => {
       evidence: "verified",
       by: "candidate",
     });
+  });
+
+  it("shows the control that meets the demand, and the strongest where none does", () => {
+    const claimed = record({ id: "x", writeBoundary: { value: "enforced", evidence: "attested" } });
+    const boundary = (worktree: boolean) =>
+      checkControls(claimed, { ...writer, riskTier: "R2", worktree }).find(
+        (c) => c.concern === "writeBoundary",
+      );
+    expect(boundary(true)).toEqual({
+      concern: "writeBoundary",
+      needs: "worktree",
+      evidenceNeeded: "verified",
+      has: "worktree",
+      evidence: "verified",
+      by: "worktree",
+      met: true,
+    });
+    expect(boundary(false)).toMatchObject({
+      has: "enforced",
+      evidence: "attested",
+      by: "candidate",
+      met: false,
+    });
+  });
+
+  it("takes an unverified value for unverified, whatever evidence stands beside it", () => {
+    const odd = record({ id: "x", toolGating: { value: "unverified", evidence: "attested" } });
+    expect(checkControls(odd, { ...writer, riskTier: "R0" })[0]).toMatchObject({
+      concern: "toolGating",
+      evidence: "unverified",
+      met: false,
+    });
+  });
+
+  it("says what a program owes to its argv", () => {
+    const checks = checkControls(program({ id: "shell" }), { ...writer, riskTier: "R3", worktree: true });
+    expect(checks.filter(({ by }) => by === "argv").map(({ concern }) => concern)).toEqual([
+      "approval",
+      "toolGating",
+      "bypass",
+    ]);
   });
 
   it("asks R3 for scoped approval", () => {
@@ -240,6 +293,17 @@ describe("comparing two candidates", () => {
     expect(withTools(["read", "edit", "shell", "shell(npm test)"])).toEqual([]);
     expect(withTools(["read", "web"])).toEqual(["approval", "toolGating"]);
     expect(withTools(["mcp(x)"])).toEqual(["approval", "toolGating"]);
+    expect(withTools(["overwrite"])).toEqual(["approval", "toolGating"]);
+    expect(withTools(["reader"])).toEqual(["approval", "toolGating"]);
+    expect(withTools(["myshell(x)"])).toEqual(["approval", "toolGating"]);
+    const contained = { ...boxed, isolation: { value: "container", evidence: "verified" } as const };
+    expect(weakerConcerns(strength(contained), strength(granular))).toEqual([]);
+    for (const value of ["worktree", "prompt-only", "none"] as const) {
+      const bare = { ...boxed, isolation: { value, evidence: "verified" } as const };
+      expect(weakerConcerns(strength(bare), strength(granular))).toEqual(
+        value === "none" ? ["approval", "toolGating", "isolation"] : ["approval", "toolGating"],
+      );
+    }
     const unproven = { ...boxed, isolation: { value: "os-sandbox", evidence: "unverified" } as const };
     expect(weakerConcerns(strength(unproven), strength(granular))).toEqual([
       "approval",

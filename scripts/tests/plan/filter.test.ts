@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { RUNTIME_PLACEHOLDERS } from "../../src/core/placeholders.ts";
 import type { RuntimeRecord } from "../../src/core/runtime.ts";
 import { candidatesOf, type RouteJob, type RouteWorld } from "../../src/plan/candidates.ts";
-import { mayLead, PLACEHOLDER_CLASSES, REJECT_CODES, rejections } from "../../src/plan/filter.ts";
+import {
+  controlledJob,
+  mayLead,
+  PLACEHOLDER_CLASSES,
+  REJECT_CODES,
+  raiseFor,
+  rejections,
+} from "../../src/plan/filter.ts";
 import {
   declaredAgent,
   internalRecord,
@@ -94,6 +101,15 @@ describe("the basics come first and alone", () => {
     expect(reasons(shell, { runtime: "mock", fallbackRuntime: ["shell"] }, [mockRecord()])).toEqual([
       "not-named: only `runtime: shell` selects it",
     ]);
+    const unprobed = {
+      traits: (id: string) => (id === "pi" ? traits({ id }) : traits({ id, agent: false })),
+    };
+    const standIn = { fallbackRuntime: ["shell"] };
+    expect(reasons(shell, { ...standIn, runtime: "pi" }, [], unprobed)).toHaveLength(1);
+    expect(reasons(shell, { ...standIn, runtime: "gone" }, [], unprobed)).toEqual([]);
+    expect(reasons(shell, { ...standIn, runtime: "claude" }, [claude], { traits: () => null })).toHaveLength(
+      1,
+    );
     expect(reasons(mockRecord(), { runtime: "claude", fallbackRuntime: ["mock"] }, [claude])).toEqual([
       "not-named: only `runtime: mock` selects it",
     ]);
@@ -109,6 +125,12 @@ describe("everything else is reported together", () => {
       "below-capability: C2, needs C3: a program has no judgment",
     ]);
     expect(reasons(mockRecord(), { runtime: "mock", capabilityFloor: "C3", riskTier: "R3" })).toEqual([]);
+    const lowered = {
+      policy: [
+        { source: "home", file: "p", confirmed: true, entries: [{ runtime: "mock", capability: "C1" }] },
+      ],
+    } as const;
+    expect(reasons(mockRecord(), { runtime: "mock", capabilityFloor: "C3" }, [], lowered)).toEqual([]);
   });
 
   it("controls of the tier, each gap with what it has and what it needs", () => {
@@ -135,6 +157,9 @@ describe("everything else is reported together", () => {
       writeBoundary: { value: "none", evidence: "verified" },
       bypassAbsent: { value: false, evidence: "verified" },
     });
+    expect(reasons(record({ id: "x" }), { ...writer, riskTier: "R2", writer: false })).toEqual([
+      "below-controls: writeBoundary is prompt-only (verified), R2 needs worktree verified; isolation is prompt-only (verified), R2 needs worktree verified",
+    ]);
     expect(reasons(loose, writer)).toEqual(["below-controls: bypass is present (verified), R1 needs absent"]);
   });
 
@@ -197,6 +222,14 @@ describe("everything else is reported together", () => {
       "below-controls: capture is unverified, R0 needs text",
       "capture-below-text: its result cannot be captured, and others build on this job",
     ]);
+    for (const capture of [
+      { value: "text", evidence: "unverified" },
+      { value: "unverified", evidence: "attested" },
+    ] as const)
+      expect(reasons(record({ id: "x", capture }), { loadBearing: true })[1]).toMatch(/^capture-below-text/);
+    expect(reasons(mockRecord({ capture: mute.capture }), { runtime: "mock", loadBearing: true })).toEqual(
+      [],
+    );
     expect(reasons(mute)).toEqual(["below-controls: capture is unverified, R0 needs text"]);
     expect(reasons(claude, { loadBearing: true })).toEqual([]);
   });
@@ -223,6 +256,7 @@ describe("everything else is reported together", () => {
   it("a session that it cannot go on with", () => {
     const session = { runtime: "claude", mode: "continue" } as const;
     expect(reasons(claude, { session })).toEqual([]);
+    expect(reasons(claude, { session, runtime: "claude" })).toEqual([]);
     expect(reasons(claude, { session: { ...session, mode: "fork" } })).toEqual([
       "session-unsupported: its fork of a session is unsupported",
     ]);
@@ -284,6 +318,21 @@ describe("an arbiter", () => {
     ]);
     expect(reasons(internalRecord(), { ...judge(["claude"]), runtime: "internal" })).toEqual([]);
   });
+});
+
+it("counts only the tools that are granted after all", () => {
+  const tools = { allowed: ["read", "web"], disallowed: ["web"] };
+  expect(controlledJob(routeJobOf({ tools })).tools).toEqual(["read"]);
+});
+
+it("asks no isolation for the script player", () => {
+  const [candidate] = candidatesOf(
+    mockRecord({ writeBoundary: { value: "none", evidence: "verified" } }),
+    routeJobOf(),
+    world([]),
+  );
+  const job = routeJobOf({ runtime: "mock", riskTier: "R1", writer: true });
+  expect(raiseFor({ candidate: candidate as never, job })).toBeNull();
 });
 
 describe("who may lead", () => {

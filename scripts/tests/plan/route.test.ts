@@ -127,6 +127,9 @@ describe("a pin", () => {
       expect(answer.route.rejected[0]?.runtime).toBe("zed");
       expect(chainOf(answer)).toEqual([]);
     }
+    expect(route([], { runtime: "zed" }).route.rejected).toEqual([
+      { runtime: "zed", codes: ["not-live"], detail: "was not found on this host" },
+    ]);
     expect(route([], { runtime: "zed" }).route.blocked?.detail).toBe("`zed`: was not found on this host");
   });
 
@@ -136,7 +139,9 @@ describe("a pin", () => {
     expect(route([harnessless], { runtime: "internal" }).route.blocked?.detail).toBe(
       "`internal`: unavailable: no-harness; resume it from a harness: --harness NAME --subagents",
     );
-    expect(chainOf(route([internalRecord()], { runtime: "internal" }))).toEqual(["internal"]);
+    expect(route([internalRecord()], { runtime: "internal" }).route.chain).toMatchObject([
+      { runtime: "internal", kind: "internal" },
+    ]);
   });
 
   it("that the floors forbid blocks with the reason, never with another runtime", () => {
@@ -208,6 +213,23 @@ describe("a placeholder", () => {
     });
     expect(chainOf(answer)).toEqual(["codex", "claude"]);
     expect(answer.notes).toEqual([]);
+  });
+
+  it("among the fallbacks keeps to its class and to runtimes that are not there yet", () => {
+    const strong = internalRecord({ ...record({ id: "internal" }), kind: "internal", id: "internal" });
+    const cli = { runtime: "claude", fallbackRuntime: ["<verified-cli-runtime>"] };
+    expect(chainOf(route([claude, strong, record({ id: "zed" })], cli))).toEqual(["claude", "zed"]);
+    const models = {
+      policy: [
+        {
+          source: "home",
+          file: "p",
+          confirmed: true,
+          entries: [{ runtime: "claude", model: "opus" }],
+        },
+      ],
+    } as const;
+    expect(chainOf(route([claude], cli, models))).toEqual(["claude"]);
   });
 
   it("among the fallbacks is dropped with a warning when nobody is left", () => {
@@ -334,6 +356,20 @@ describe("isolation that candidates ask for", () => {
     expect(route([auto, open], { ...writer, capabilityFloor: "C3" }).raise).toBe("auto-approval");
   });
 
+  it("is asked for a declared fallback only when that would lead, too", () => {
+    const gone = { ...writer, runtime: "gone" };
+    expect(route([asks, auto], { ...gone, fallbackRuntime: ["auto", "asks"] })).toMatchObject({
+      raise: null,
+      route: { chain: [{ runtime: "asks" }] },
+    });
+    const only = route([auto], { ...gone, fallbackRuntime: ["auto"] });
+    expect(only.raise).toBe("auto-approval");
+    expect(chainOf(only)).toEqual(["auto"]);
+    expect(route([auto, open], { ...writer, runtime: "auto", fallbackRuntime: ["open"] }).raise).toBe(
+      "auto-approval",
+    );
+  });
+
   it("is left alone when a declared fallback can lead without", () => {
     const answer = route([asks], { ...writer, runtime: "gone", fallbackRuntime: ["asks"] });
     expect(answer.raise).toBeNull();
@@ -349,6 +385,8 @@ describe("a session", () => {
     expect(chainOf(answer)).toEqual(["claude"]);
     expect(answer.route).toMatchObject({ pinned: true, why: ["goes on with a session of `claude`"] });
     expect(answer.notes).toEqual([]);
+    const free = { session, fallbackRuntime: ["codex", "gone"] };
+    expect(route([claude, codex], free).notes).toEqual([]);
   });
 
   it("that nobody can go on with is unsupported", () => {
