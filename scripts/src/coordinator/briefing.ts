@@ -9,6 +9,7 @@ import { sha256 } from "../host/files.ts";
 import { type DependencyFacts, writeBrief } from "../run/brief.ts";
 import { type InputFact, placeInputs, writeMaterial } from "../run/handoff.ts";
 import { diffText } from "../run/merge.ts";
+import { redactDiff } from "./redact-diff.ts";
 import { jobFile, jobState, type Session } from "./session.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -108,7 +109,7 @@ async function dependencyDiff(s: Session, id: string): Promise<string | null> {
     return null;
   if (last.commit === last.baseCommit) return null;
   const diff = await diffText({ repo, from: last.baseCommit, to: last.commit, maxBytes: MATERIAL_MAX_BYTES });
-  return diff.ok ? s.redact(diff.value.text) : null;
+  return diff.ok ? redactDiff(diff.value.text, s.redact) : null;
 }
 
 function readBounded(path: string): string | null {

@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AttemptEvidence, AttemptRef } from "../prove/bundle.ts";
 import { diffText } from "../run/merge.ts";
+import { redactDiff } from "./redact-diff.ts";
 import { attemptRecord, jobDir, jobFile, jobState, type Session } from "./session.ts";
 
 const TEXT_MAX_BYTES = 65_536;
@@ -43,7 +44,7 @@ async function diffOf(s: Session, ref: AttemptRef): Promise<string | null> {
     to: attempt.commit,
     maxBytes: DIFF_MAX_BYTES,
   });
-  return diff.ok ? s.redact(diff.value.text) : null;
+  return diff.ok ? redactDiff(diff.value.text, s.redact) : null;
 }
 
 function checkTails(dir: string): { id: string; text: string }[] {

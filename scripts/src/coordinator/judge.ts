@@ -249,10 +249,11 @@ async function evidencePatch(
   const fingerprint = consumedBy(s, o.job, { baseCommit: o.place.baseCommit, inputs: o.briefing.inputs });
   writePrivate(inputsFile(s.runDir, o.job.id), `${JSON.stringify(fingerprint.parts)}\n`);
   return {
-    checks: [...judged.checks],
+    // A name in the workspace is text of the job like what it prints.
+    checks: judged.checks.map((check) => ({ ...check, detail: s.redact(check.detail) })),
     artifacts: [...judged.artifacts],
-    changedPaths: [...judged.changedPaths].slice(0, 1_000),
-    question: judged.question,
+    changedPaths: judged.changedPaths.slice(0, 1_000).map(s.redact),
+    question: judged.question === null ? null : s.redact(judged.question),
     injectionFixture: judged.injectionFixture,
     inputFingerprint: fingerprint.sha256,
     baseCommit: o.place.baseCommit,
