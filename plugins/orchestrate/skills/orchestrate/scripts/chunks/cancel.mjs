@@ -3,7 +3,7 @@ import {
   answer,
   unknownJob
 } from "./answer.mjs";
-import "./send.mjs";
+import "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
 import "./verdict.validate.mjs";

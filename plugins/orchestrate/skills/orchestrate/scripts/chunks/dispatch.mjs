@@ -1034,14 +1034,18 @@ async function dispatch(argv, self2) {
     printer.result(request.spec.name, result, json ? void 0 : await excerptsOf(result, env.cwd));
     return result.exitCode;
   } catch (fault) {
-    if (!json) throw fault;
+    const known = stateFault(fault);
+    if (!json && known === null) throw fault;
     const message = fault instanceof Error ? fault.message : String(fault);
-    printer.result(
-      request.spec.name,
-      failure(EXIT.environment, [{ severity: "error", code: "internal-error", message }])
-    );
+    const found = known ?? { severity: "error", code: "internal-error", message };
+    printer.result(request.spec.name, failure(EXIT.environment, [found]));
     return EXIT.environment;
   }
+}
+function stateFault(error) {
+  if (!(error instanceof Error) || error.name !== "StateFaultError" || !("fault" in error)) return null;
+  const { code, message, hint } = error.fault;
+  return { severity: "error", code, message, fix: hint };
 }
 var contextOf = (env, self2, out) => ({
   env,

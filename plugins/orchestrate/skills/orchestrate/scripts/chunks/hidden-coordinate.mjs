@@ -2113,6 +2113,21 @@ function renderCommand(s, o) {
 // scripts/src/coordinator/evidence-of.ts
 import { join as join2 } from "node:path";
 
+// scripts/src/coordinator/redact-diff.ts
+function redactDiff(diff, redact) {
+  const runs = [];
+  for (const line of diff.split("\n")) {
+    const mark = /^[-+ ]/.exec(line)?.[0] ?? "";
+    const last = runs.at(-1);
+    if (last?.mark === mark) last.lines.push(line.slice(mark.length));
+    else runs.push({ mark, lines: [line.slice(mark.length)] });
+  }
+  const masked2 = runs.map(
+    ({ mark, lines }) => redact(lines.join("\n")).split("\n").map((line) => mark + line).join("\n")
+  );
+  return redact(masked2.join("\n"));
+}
+
 // scripts/src/coordinator/session.ts
 import { join } from "node:path";
 function jobState(s, id) {
@@ -2168,7 +2183,7 @@ async function diffOf(s, ref) {
     to: attempt.commit,
     maxBytes: DIFF_MAX_BYTES
   });
-  return diff.ok ? s.redact(diff.value.text) : null;
+  return diff.ok ? redactDiff(diff.value.text, s.redact) : null;
 }
 function checkTails(dir) {
   let names2;
@@ -3664,7 +3679,7 @@ async function dependencyDiff(s, id) {
     return null;
   if (last.commit === last.baseCommit) return null;
   const diff = await diffText({ repo, from: last.baseCommit, to: last.commit, maxBytes: MATERIAL_MAX_BYTES });
-  return diff.ok ? s.redact(diff.value.text) : null;
+  return diff.ok ? redactDiff(diff.value.text, s.redact) : null;
 }
 function readBounded(path) {
   try {
@@ -5262,10 +5277,11 @@ async function evidencePatch(s, o, facts) {
   writePrivate(inputsFile(s.runDir, o.job.id), `${JSON.stringify(fingerprint.parts)}
 `);
   return {
-    checks: [...judged.checks],
+    // A name in the workspace is text of the job like what it prints.
+    checks: judged.checks.map((check2) => ({ ...check2, detail: s.redact(check2.detail) })),
     artifacts: [...judged.artifacts],
-    changedPaths: [...judged.changedPaths].slice(0, 1e3),
-    question: judged.question,
+    changedPaths: judged.changedPaths.slice(0, 1e3).map(s.redact),
+    question: judged.question === null ? null : s.redact(judged.question),
     injectionFixture: judged.injectionFixture,
     inputFingerprint: fingerprint.sha256,
     baseCommit: o.place.baseCommit,

@@ -4,7 +4,7 @@ import {
   missing,
   nativeTarget
 } from "./answer.mjs";
-import "./send.mjs";
+import "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
 import "./verdict.validate.mjs";

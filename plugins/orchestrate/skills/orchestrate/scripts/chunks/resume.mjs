@@ -2,7 +2,7 @@
 import {
   resumeRun
 } from "./resume-run.mjs";
-import "./send.mjs";
+import "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
 import "./verdict.validate.mjs";

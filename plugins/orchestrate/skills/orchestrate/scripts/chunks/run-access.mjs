@@ -4,6 +4,7 @@ import {
   exitCodeFor,
   factsOfRun,
   indexJournal,
+  ioFault,
   isActionDue,
   liveness,
   load,
@@ -36,6 +37,7 @@ import {
   PRIVATE_FILE,
   ensureDir,
   errorCode,
+  replaceFile,
   writePrivate
 } from "./dispatch.mjs";
 import {
@@ -44,46 +46,19 @@ import {
 import {
   closeSync,
   constants,
+  fstatSync,
   mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
   realpathSync,
+  rmSync,
   statSync
 } from "./dispatch.mjs";
 import {
   err,
   ok
 } from "./dispatch.mjs";
-
-// scripts/src/coordinator/start.ts
-import { spawn } from "node:child_process";
-import { join } from "node:path";
-var COORDINATOR_LOG = join(RUN_FILES.supervisor, "coordinator.log");
-function startCoordinator(o) {
-  const [command, ...prefix] = o.self;
-  const log = openSync(
-    join(o.runDir, COORDINATOR_LOG),
-    constants.O_CREAT | constants.O_WRONLY | constants.O_APPEND,
-    PRIVATE_FILE
-  );
-  try {
-    const child = spawn(command, [...prefix, "__coordinate", o.runDir, ...o.args ?? []], {
-      cwd: "/",
-      detached: true,
-      stdio: ["ignore", log, log],
-      env: { ...o.env.all() }
-    });
-    const exited = new Promise((resolve2) => {
-      child.on("error", () => resolve2({ exitCode: 4, signal: null }));
-      child.on("exit", (exitCode, signal) => resolve2({ exitCode, signal }));
-    });
-    child.unref();
-    return { pid: child.pid ?? -1, exited };
-  } finally {
-    closeSync(log);
-  }
-}
 
 // scripts/src/coordinator/view.ts
 function viewRun(o) {
@@ -118,13 +93,13 @@ function isCoordinated(runDir) {
 }
 
 // scripts/src/state/follow.ts
-import { join as join2 } from "node:path";
+import { join } from "node:path";
 var POLL_MS = 250;
 var REST_MS = 25;
 var HEAD_BYTES = 80;
 function followRun(runDir, disk = systemDisk) {
-  const statePath = join2(runDir, RUN_FILES.state);
-  const journalPath = join2(runDir, RUN_FILES.journal);
+  const statePath = join(runDir, RUN_FILES.state);
+  const journalPath = join(runDir, RUN_FILES.journal);
   let state;
   let stateId = "";
   let offset = 0;
@@ -238,9 +213,6 @@ function describe(job) {
   return `${job.status}${job.reason === null ? "" : `: ${job.reason}`}`;
 }
 
-// scripts/src/cli/run-access.ts
-import { join as join5 } from "node:path";
-
 // scripts/src/coordinator/attach.ts
 var POLL_MS2 = 250;
 var STILL_MS = 120;
@@ -343,6 +315,41 @@ function passOn(started, owner) {
   try {
     process.kill(pid, "SIGINT");
   } catch {
+  }
+}
+
+// scripts/src/coordinator/coordinator-log.ts
+import { join as join2 } from "node:path";
+var fileOf = (runDir) => join2(runDir, RUN_FILES.supervisor, "coordinator.log");
+var LINE_MAX_CHARS = 500;
+function openCoordinatorLog(runDir) {
+  const path = fileOf(runDir);
+  try {
+    const flags = constants.O_CREAT | constants.O_WRONLY | constants.O_APPEND;
+    const fd = openSync(path, flags, PRIVATE_FILE);
+    return { fd, from: fstatSync(fd).size, close: () => closeSync(fd) };
+  } catch (error) {
+    throw new StateFaultError(ioFault("write", error, path));
+  }
+}
+function lastLine(runDir, from = 0) {
+  try {
+    const text = readFileSync(fileOf(runDir)).subarray(from).toString("utf8").trimEnd();
+    return text.split("\n").at(-1)?.slice(0, LINE_MAX_CHARS) || null;
+  } catch {
+    return null;
+  }
+}
+var lastWords = (runDir, from) => lastLine(runDir, from) ?? whyUnwritable(runDir);
+var PROBE = "x".repeat(65536);
+function whyUnwritable(runDir) {
+  const path = join2(runDir, RUN_FILES.supervisor, "probe");
+  try {
+    replaceFile(path, PROBE);
+    rmSync(path);
+    return null;
+  } catch (error) {
+    return ioFault("write", error, path).message;
   }
 }
 
@@ -528,7 +535,7 @@ async function attachAndReport(ctx, o) {
     return failure(EXIT.environment, [
       { severity: "error", code: after.error.code, message: after.error.message }
     ]);
-  return standing(after.value, { end, coordinatorExit: own });
+  return standing(after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
 }
 async function exitIfGone(coordinator, end) {
   if (end === "detached" || end === "timeout" || end === "changed") return null;
@@ -538,17 +545,19 @@ async function exitIfGone(coordinator, end) {
   ]);
 }
 function standing(view, o) {
+  const lastWords2 = () => o.coordinator === null ? lastLine(view.runDir) : o.coordinator.lastWords();
   const diagnostics = [];
   let exitCode = view.exitCode;
   if (o.end === "detached") exitCode = EXIT.detached;
-  else if (o.end === "interrupted") exitCode = EXIT.interrupted;
+  else if (o.end === "interrupted")
+    exitCode = o.coordinatorExit === EXIT.detached ? EXIT.detached : EXIT.interrupted;
   else if (o.end === "timeout") exitCode = EXIT.actionDue;
   else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === EXIT.environment) {
     exitCode = EXIT.environment;
-    diagnostics.push(stoppedDiagnostic(view.runDir));
+    diagnostics.push(stoppedDiagnostic(view.runDir, lastWords2()));
   } else if (o.end === "coordinator-gone") {
     exitCode = o.coordinatorExit === EXIT.environment ? EXIT.environment : o.coordinatorExit === EXIT.owned ? EXIT.owned : EXIT.detached;
-    diagnostics.push(goneDiagnostic(view.runDir, exitCode));
+    diagnostics.push(goneDiagnostic(view.runDir, exitCode, lastWords2()));
   }
   return {
     exitCode,
@@ -558,13 +567,12 @@ function standing(view, o) {
     next: view.actions
   };
 }
-function goneDiagnostic(runDir, exitCode) {
-  const log = lastLogLine(runDir);
+function goneDiagnostic(runDir, exitCode, words) {
   const why = exitCode === EXIT.owned ? "Another coordinator owns the run." : "The coordinator ended before the run did; nothing recorded is lost.";
   return {
     severity: "error",
     code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
-    message: `${why}${log === null ? "" : ` ${log}`}`,
+    message: `${why}${words === null ? "" : ` ${words}`}`,
     fix: `${exitCode === EXIT.owned ? "wait" : "resume"} ${quoteShell(runDir)}`
   };
 }
@@ -596,24 +604,17 @@ function summaryOf(view) {
     report: `${view.runDir}/${RUN_FILES.report}`
   };
 }
-var stoppedDiagnostic = (runDir) => ({
+var stoppedDiagnostic = (runDir, words) => ({
   severity: "error",
   code: "coordinator-stopped",
-  message: `Everything up to this state is recorded, but the coordinator could not finish. ${lastLogLine(runDir) ?? ""}`.trim(),
+  message: `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
   fix: `resume ${quoteShell(runDir)}`
 });
-function lastLogLine(runDir) {
-  try {
-    const lines = readFileSync(join5(runDir, COORDINATOR_LOG), "utf8").trimEnd().split("\n");
-    return lines.at(-1)?.slice(0, 500) || null;
-  } catch {
-    return null;
-  }
-}
 
 export {
   createRunDir,
-  startCoordinator,
+  openCoordinatorLog,
+  lastWords,
   viewRun,
   isCoordinated,
   followRun,

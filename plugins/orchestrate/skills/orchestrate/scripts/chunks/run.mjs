@@ -9,14 +9,15 @@ import {
 import {
   resumeRun
 } from "./resume-run.mjs";
-import "./send.mjs";
+import {
+  startCoordinator
+} from "./start.mjs";
 import "./inbox.validate.mjs";
 import {
   attachAndReport,
   createRunDir,
   onceCoordinated,
   scriptOf,
-  startCoordinator,
   summaryOf,
   viewRun
 } from "./run-access.mjs";

@@ -915,7 +915,7 @@ var StateFaultError = class extends Error {
 };
 function ioFault(doing, error, path) {
   const errno = errorCode(error);
-  const at = error instanceof Error && "path" in error && typeof error.path === "string" ? error.path : path;
+  const at = placeOf(error) ?? path;
   if (errno === "ENOTREG" || errno === "EISDIR" || errno === "ELOOP")
     return {
       code: "not-a-file",
@@ -932,6 +932,11 @@ function ioFault(doing, error, path) {
     path: at,
     errno
   };
+}
+function placeOf(error) {
+  if (!(error instanceof Error)) return null;
+  const { dest, path } = error;
+  return typeof dest === "string" ? dest : typeof path === "string" ? path : null;
 }
 var REMEDY = {
   ENOSPC: "Free some space, then `resume` the run.",

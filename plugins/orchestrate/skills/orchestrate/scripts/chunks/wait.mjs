@@ -32,7 +32,8 @@ var handler = async (ctx, parsed) => {
   if (!run.value.coordinatorAlive)
     return standing(run.value, {
       end: run.value.state.status === "running" || run.value.state.status === "preparing" ? "coordinator-gone" : "due",
-      coordinatorExit: null
+      coordinatorExit: null,
+      coordinator: null
     });
   return attachAndReport(ctx, {
     view: run.value,

@@ -5,8 +5,32 @@ import {
 } from "./inbox.validate.mjs";
 import {
   isCoordinated,
-  startCoordinator
+  lastWords,
+  openCoordinatorLog
 } from "./run-access.mjs";
+
+// scripts/src/coordinator/start.ts
+import { spawn } from "node:child_process";
+function startCoordinator(o) {
+  const [command, ...prefix] = o.self;
+  const log = openCoordinatorLog(o.runDir);
+  try {
+    const child = spawn(command, [...prefix, "__coordinate", o.runDir, ...o.args ?? []], {
+      cwd: "/",
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+      env: { ...o.env.all() }
+    });
+    const exited = new Promise((resolve) => {
+      child.on("error", () => resolve({ exitCode: 4, signal: null }));
+      child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
+    });
+    child.unref();
+    return { pid: child.pid ?? -1, exited, lastWords: () => lastWords(o.runDir, log.from) };
+  } finally {
+    log.close();
+  }
+}
 
 // scripts/src/coordinator/send.ts
 var ANSWER_TIMEOUT_MS = 12e4;
@@ -30,5 +54,6 @@ async function sendCommand(o) {
 }
 
 export {
+  startCoordinator,
   sendCommand
 };
