@@ -3,6 +3,7 @@
  * A handler is loaded only when its command runs, so that a command pays for its own modules alone.
  */
 import type { ExitCode } from "../core/exit-codes.ts";
+import { FAILURE_RULES } from "../core/runtime.ts";
 import type { Handler, HiddenHandler } from "./context.ts";
 
 export type FlagType =
@@ -381,7 +382,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     flags: [
       JOB_FLAG,
       ATTEMPT_FLAG,
-      text("class", "CLASS", "failure class, e.g. TOOL_FAILURE"),
+      {
+        name: "class",
+        type: { kind: "choice", values: Object.keys(FAILURE_RULES) },
+        description: "failure class",
+      },
       text("message", "TEXT", "what happened"),
     ],
     example: {

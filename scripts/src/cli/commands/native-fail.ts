@@ -1,7 +1,6 @@
-import { EXIT } from "../../core/exit-codes.ts";
 import { FAILURE_RULES, type FailureClass } from "../../core/runtime.ts";
 import { answer, missing, nativeTarget } from "../answer.ts";
-import { failure, flagText, type Handler } from "../context.ts";
+import { flagText, type Handler } from "../context.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
   const target = nativeTarget(parsed);
@@ -11,14 +10,6 @@ export const handler: Handler = async (ctx, parsed) => {
   if (failureClass === undefined)
     return missing("--class CLASS", `one of ${Object.keys(FAILURE_RULES).join(", ")}`);
   if (message === undefined) return missing("--message TEXT", "one sentence on what happened");
-  if (!(failureClass in FAILURE_RULES))
-    return failure(EXIT.usage, [
-      {
-        severity: "error",
-        code: "unknown-class",
-        message: `\`${failureClass}\` is no failure class; one of ${Object.keys(FAILURE_RULES).join(", ")}.`,
-      },
-    ]);
   return answer(ctx, parsed.args[0], () => ({
     kind: "native-fail",
     ...target,

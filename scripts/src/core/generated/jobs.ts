@@ -412,11 +412,11 @@ export interface Job {
    */
   destructive?: boolean;
   /**
-   * Shows what would happen, without an effect. Required for external or destructive work.
+   * Shows what would happen, without an effect: a command, or at least 20 characters of text. Required for external or destructive work.
    */
   preview?: PlanText;
   /**
-   * How to undo it. Shown, never run by the coordinator. Required for external or destructive work.
+   * How to undo it: a command, or at least 20 characters of text. Shown, never run by the coordinator. Required for external or destructive work.
    */
   rollback?: PlanText;
   approval?: Approval;
