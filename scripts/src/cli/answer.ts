@@ -5,7 +5,6 @@ import { sendCommand } from "../coordinator/send.ts";
 import type { RunView } from "../coordinator/view.ts";
 import { viewRun } from "../coordinator/view.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
-import { quoteShell } from "../core/shell-quote.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import {
   type CommandContext,
@@ -15,7 +14,8 @@ import {
   flagText,
   type Parsed,
 } from "./context.ts";
-import { openRun, scriptOf, summaryOf } from "./run-access.ts";
+import { ownCommand, scriptOf } from "./own-command.ts";
+import { openRun, summaryOf } from "./run-access.ts";
 
 /** How long an answer waits for what it set in motion, so that its `next[]` is the current one. */
 const FOLLOW_UP_MS = 20_000;
@@ -31,7 +31,8 @@ export async function answer(
   if ("exitCode" in command) return command;
   const { runDir } = opened.value;
   const sent = await sendCommand({ runDir, self: ctx.self, env: ctx.env, clock: ctx.clock, command });
-  if (sent.answer === null) return failure(await refusedCode(sent.started?.exited), [notApplied(runDir)]);
+  if (sent.answer === null)
+    return failure(await refusedCode(sent.started?.exited), [notApplied(ctx, runDir)]);
   if (sent.answer.ok)
     await attach({
       runDir,
@@ -64,13 +65,13 @@ async function refusedCode(exited: Promise<{ exitCode: number | null }> | undefi
   return (await exited)?.exitCode === EXIT.owned ? EXIT.owned : EXIT.environment;
 }
 
-const notApplied = (runDir: string) =>
+const notApplied = (ctx: CommandContext, runDir: string) =>
   ({
     severity: "error",
     code: "not-applied",
     message:
       "No coordinator applied the command; it stays in the run's inbox and is applied by the next one.",
-    fix: `resume ${quoteShell(runDir)}`,
+    fix: ownCommand(ctx, "resume", runDir),
   }) as const;
 
 /** A usage fault when the run has no such job, so that a wrong id never starts a coordinator; null when it has. */

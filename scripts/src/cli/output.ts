@@ -56,7 +56,7 @@ export function createPrinter(options: PrinterOptions): Printer {
     line(text) {
       streamed = true;
       error("");
-      out(endLine(text));
+      out(endLine(visibleText(text)));
     },
     jsonLine(value) {
       streamed = true;
@@ -66,7 +66,7 @@ export function createPrinter(options: PrinterOptions): Printer {
     result(command, result, excerpts) {
       error("");
       if (options.json && !streamed) return out(`${JSON.stringify(toDocument(command, result))}\n`);
-      if (!streamed) out(endLine(result.text));
+      if (!streamed) out(endLine(visibleText(result.text)));
       if (!options.json) out(renderNext(result.next));
       error(renderDiagnostics(result.diagnostics, excerpts));
     },
@@ -159,9 +159,14 @@ const CLEAR_LINE = "\r\u001b[2K";
 
 /** Text of other parties must not drive the terminal: control characters are shown, not sent. */
 export function visible(text: string): string {
-  return text.replace(
+  return visibleText(text).replaceAll("\n", "\\u000a");
+}
+
+/** The same for text of many lines. A CR before a line end is dropped: it says nothing and hides what stands before it. */
+function visibleText(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be shown
-    /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

@@ -3,10 +3,10 @@
 import { sendCommand } from "../coordinator/send.ts";
 import { startCoordinator } from "../coordinator/start.ts";
 import { EXIT } from "../core/exit-codes.ts";
-import { quoteShell } from "../core/shell-quote.ts";
 import { lockOwner } from "../state/lock.ts";
 import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
 import { harnessOf } from "./harness.ts";
+import { ownCommand } from "./own-command.ts";
 import { attachAndReport, onceCoordinated, openRun, summaryOf } from "./run-access.ts";
 
 export async function resumeRun(
@@ -56,7 +56,7 @@ export async function resumeRun(
         severity: "error",
         code: "owned-elsewhere",
         message: `A coordinator advances \`${view.state.runId}\` already: ${ownerOf(view.runDir)}.`,
-        fix: `wait ${quoteShell(view.runDir)}`,
+        fix: ownCommand(ctx, "wait", view.runDir),
       },
     ]);
   coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
@@ -64,7 +64,7 @@ export async function resumeRun(
     return {
       exitCode: EXIT.done,
       data: summaryOf(view),
-      text: `The run goes on in the background: wait ${quoteShell(view.runDir)}`,
+      text: `The run goes on in the background: ${ownCommand(ctx, "wait", view.runDir)}`,
       diagnostics: [],
       next: onceCoordinated(ctx, view),
     };

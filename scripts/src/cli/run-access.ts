@@ -12,11 +12,9 @@ import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import { quoteShell } from "../core/shell-quote.ts";
 import { completionBlock } from "../prove/completion.ts";
 import { type CommandContext, type CommandResult, failure } from "./context.ts";
-
-export const scriptOf = (ctx: CommandContext): string => ctx.self.at(-1) ?? "orchestrate.mjs";
+import { ownCommand, scriptOf } from "./own-command.ts";
 
 export function openRun(ctx: CommandContext, which: string | undefined): Result<RunView, CommandResult> {
   const found = findRunDir({ which, root: workspaceRoot(ctx.env.cwd), cwd: ctx.env.cwd });
@@ -69,7 +67,7 @@ export async function attachAndReport(
     return failure(EXIT.environment, [
       { severity: "error", code: after.error.code, message: after.error.message },
     ]);
-  return standing(after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
+  return standing(ctx, after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
 }
 
 async function exitIfGone(coordinator: CoordinatorProcess, end: AttachEnd): Promise<number | null> {
@@ -81,6 +79,7 @@ async function exitIfGone(coordinator: CoordinatorProcess, end: AttachEnd): Prom
 }
 
 export function standing(
+  ctx: CommandContext,
   view: RunView,
   o: { end: AttachEnd; coordinatorExit: number | null; coordinator: CoordinatorProcess | null },
 ): CommandResult {
@@ -95,7 +94,7 @@ export function standing(
   else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === EXIT.environment) {
     // The state is safe, but something after it was not written: a report, most likely. A full disk never ends well.
     exitCode = EXIT.environment;
-    diagnostics.push(stoppedDiagnostic(view.runDir, lastWords()));
+    diagnostics.push(stoppedDiagnostic(ctx, view.runDir, lastWords()));
   } else if (o.end === "coordinator-gone") {
     exitCode =
       o.coordinatorExit === EXIT.environment
@@ -103,7 +102,7 @@ export function standing(
         : o.coordinatorExit === EXIT.owned
           ? EXIT.owned
           : EXIT.detached;
-    diagnostics.push(goneDiagnostic(view.runDir, exitCode, lastWords()));
+    diagnostics.push(goneDiagnostic(ctx, view.runDir, { exitCode, words: lastWords() }));
   }
   return {
     exitCode,
@@ -114,7 +113,12 @@ export function standing(
   };
 }
 
-function goneDiagnostic(runDir: string, exitCode: ExitCode, words: string | null): Diagnostic {
+function goneDiagnostic(
+  ctx: CommandContext,
+  runDir: string,
+  o: { exitCode: ExitCode; words: string | null },
+): Diagnostic {
+  const { exitCode, words } = o;
   const why =
     exitCode === EXIT.owned
       ? "Another coordinator owns the run."
@@ -123,7 +127,7 @@ function goneDiagnostic(runDir: string, exitCode: ExitCode, words: string | null
     severity: "error",
     code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
     message: `${why}${words === null ? "" : ` ${words}`}`,
-    fix: `${exitCode === EXIT.owned ? "wait" : "resume"} ${quoteShell(runDir)}`,
+    fix: ownCommand(ctx, exitCode === EXIT.owned ? "wait" : "resume", runDir),
   };
 }
 
@@ -161,10 +165,10 @@ export function summaryOf(view: RunView): Record<string, unknown> {
   };
 }
 
-const stoppedDiagnostic = (runDir: string, words: string | null): Diagnostic => ({
+const stoppedDiagnostic = (ctx: CommandContext, runDir: string, words: string | null): Diagnostic => ({
   severity: "error",
   code: "coordinator-stopped",
   message:
     `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
-  fix: `resume ${quoteShell(runDir)}`,
+  fix: ownCommand(ctx, "resume", runDir),
 });

@@ -37,7 +37,7 @@ export function createRunDir(o: {
       return err({
         code: "run-dir-exists",
         message: `\`${o.requested}\` already holds a run or other files.`,
-        fix: `Name a folder that does not exist yet, or go on with that run: \`resume ${o.requested}\`.`,
+        fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one.",
       });
     writePrivate(join(path, ".gitignore"), "*\n");
     for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join(path, name));

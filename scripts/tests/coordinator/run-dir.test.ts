@@ -43,7 +43,7 @@ describe("a run directory", () => {
       error: {
         code: "run-dir-exists",
         message: "`full` already holds a run or other files.",
-        fix: "Name a folder that does not exist yet, or go on with that run: `resume full`.",
+        fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one.",
       },
     });
   });

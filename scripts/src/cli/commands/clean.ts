@@ -1,7 +1,7 @@
 import { cleanRunDir } from "../../coordinator/clean-run.ts";
 import { EXIT } from "../../core/exit-codes.ts";
-import { quoteShell } from "../../core/shell-quote.ts";
 import { failure, flagOn, type Handler } from "../context.ts";
+import { ownCommand } from "../own-command.ts";
 import { openRun } from "../run-access.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
@@ -13,7 +13,7 @@ export const handler: Handler = async (ctx, parsed) => {
         severity: "error",
         code: "owned-elsewhere",
         message: "A coordinator advances this run: nothing is removed under it.",
-        fix: `wait ${quoteShell(run.value.runDir)}`,
+        fix: ownCommand(ctx, "wait", run.value.runDir),
       },
     ]);
   const preview = flagOn(parsed, "dry-run");

@@ -1,7 +1,8 @@
 import type { RunView } from "../../coordinator/view.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import type { PlanJob } from "../../core/runtime.ts";
-import { type CommandContext, failure, type Handler, type Parsed } from "../context.ts";
+import { unknownJob } from "../answer.ts";
+import type { CommandContext, Handler, Parsed } from "../context.ts";
 import { openRun } from "../run-access.ts";
 
 /** More jobs than these are counted; name one to see it. */
@@ -11,14 +12,8 @@ export const handler: Handler = async (ctx, parsed) => {
   const { run, wanted } = target(ctx, parsed);
   if (!run.ok) return run.error;
   const jobs = run.value.graph.jobs.filter((job) => wanted === undefined || job.id === wanted);
-  if (jobs.length === 0)
-    return failure(EXIT.usage, [
-      {
-        severity: "error",
-        code: "unknown-job",
-        message: `\`${run.value.state.runId}\` has no job \`${wanted}\`.`,
-      },
-    ]);
+  const unknown = unknownJob(run.value, wanted);
+  if (unknown !== null) return unknown;
   const shown = jobs.slice(0, MAX_JOBS).map((job) => explanation(run.value, job));
   const rest = jobs.length - shown.length;
   return {

@@ -1,115 +1,93 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { RunView } from "../../coordinator/view.ts";
 import { isCoordinated } from "../../coordinator/view.ts";
 import { EXIT } from "../../core/exit-codes.ts";
-import { JOB_FILES } from "../../core/layout.ts";
 import { followRun } from "../../state/follow.ts";
+import { unknownJob } from "../answer.ts";
 import {
   type CommandContext,
   type CommandResult,
-  failure,
   flagInteger,
   flagOn,
   flagText,
   type Handler,
 } from "../context.ts";
+import { GrowingFile, hasOutput, logFile, STREAMS, tailOf } from "../log-files.ts";
 import { openRun, summaryOf } from "../run-access.ts";
 
 const DEFAULT_LINES = 200;
-const STREAMS = ["stdout", "stderr"] as const;
-const TAIL_MAX_BYTES = 1_048_576;
+/** A harness cuts long answers: without `--lines`, all tails together end here. */
+const ANSWER_MAX_BYTES = 24_000;
+const FOLLOW_BACKLOG_BYTES = 16_384;
 
 export const handler: Handler = async (ctx, parsed) => {
   const run = openRun(ctx, flagText(parsed, "run"));
   if (!run.ok) return run.error;
   const job = parsed.args[0];
-  if (job !== undefined && run.value.state.jobs[job] === undefined && !isArbiter(run.value, job))
-    return failure(EXIT.usage, [
-      {
-        severity: "error",
-        code: "unknown-job",
-        message: `\`${run.value.state.runId}\` has no job \`${job}\`; it has ${Object.keys(
-          run.value.state.jobs,
-        )
-          .slice(0, 20)
-          .map((id) => `\`${id}\``)
-          .join(", ")}.`,
-      },
-    ]);
-  const ids = job === undefined ? run.value.graph.jobs.map((j) => j.id) : [job];
-  const lines = flagInteger(parsed, "lines") ?? DEFAULT_LINES;
-  if (flagOn(parsed, "follow")) return follow(ctx, run.value, { ids, lines });
-  const logs = ids.flatMap((id) =>
-    STREAMS.map((stream) => ({ job: id, stream, text: tail(fileOf(run.value.runDir, id, stream), lines) })),
-  );
-  const shown = logs.filter((log) => log.text !== "");
+  const arbiters = run.value.state.arbiters.map((arbiter) => arbiter.arbiterId);
+  if (job !== undefined && !arbiters.includes(job)) {
+    const unknown = unknownJob(run.value, job);
+    if (unknown !== null) return unknown;
+  }
+  const ids = job === undefined ? [...run.value.graph.jobs.map((j) => j.id), ...arbiters] : [job];
+  if (flagOn(parsed, "follow")) return follow(ctx, run.value, ids);
+  return tails(run.value, ids, flagInteger(parsed, "lines"));
+};
+
+function tails(view: RunView, ids: readonly string[], wanted: number | undefined): CommandResult {
+  const files = ids
+    .flatMap((job) => STREAMS.map((stream) => ({ job, stream, path: logFile(view.runDir, job, stream) })))
+    .filter((file) => hasOutput(file.path));
+  const share = Math.max(200, Math.floor(ANSWER_MAX_BYTES / Math.max(1, files.length)));
+  const shown = files.slice(0, Math.floor(ANSWER_MAX_BYTES / share)).flatMap((file) => {
+    const tail = tailOf(file.path, {
+      lines: wanted ?? DEFAULT_LINES,
+      maxBytes: wanted === undefined ? share : Number.POSITIVE_INFINITY,
+    });
+    return tail === null ? [] : [{ ...file, ...tail }];
+  });
+  const rest = files.length - shown.length;
   return {
     exitCode: EXIT.done,
-    data: { ...summaryOf(run.value), logs: shown },
-    text: shown.map((log) => `== ${log.job} ${log.stream}\n${log.text}`).join("\n"),
+    data: { ...summaryOf(view), logs: shown, ...(rest > 0 ? { omittedStreams: rest } : {}) },
+    text: [
+      ...shown.map(
+        (log) =>
+          `== ${log.job} ${log.stream}${log.omittedBytes === 0 ? "" : ` (${log.omittedBytes} bytes before this are in ${log.path})`}\n${log.text}`,
+      ),
+      ...(rest > 0 ? [`… and ${rest} more streams: name a job.`] : []),
+    ].join("\n"),
     diagnostics:
       shown.length === 0
         ? [{ severity: "info", code: "no-output", message: "Nothing was captured yet." }]
         : [],
     next: [],
   };
-};
-
-const isArbiter = (view: RunView, id: string): boolean =>
-  view.state.arbiters.some((arbiter) => arbiter.arbiterId === id);
-const fileOf = (runDir: string, job: string, stream: (typeof STREAMS)[number]): string =>
-  join(runDir, job, JOB_FILES[stream]);
-
-function tail(path: string, lines: number): string {
-  if (!existsSync(path)) return "";
-  const size = statSync(path).size;
-  const from = Math.max(0, size - TAIL_MAX_BYTES);
-  return readFrom(path, from).trimEnd().split("\n").slice(-lines).join("\n");
 }
 
-function readFrom(path: string, from: number): string {
-  const fd = openSync(path, "r");
-  try {
-    const buffer = Buffer.alloc(Math.max(0, Math.min(statSync(path).size - from, TAIL_MAX_BYTES)));
-    const read = readSync(fd, buffer, 0, buffer.length, from);
-    return buffer.subarray(0, read).toString("utf8");
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Prints what is appended until nobody coordinates the run any more. */
-async function follow(
-  ctx: CommandContext,
-  view: RunView,
-  o: { ids: readonly string[]; lines: number },
-): Promise<CommandResult> {
-  const offsets = new Map<string, number>();
-  const follower = followRun(view.runDir);
-  const print = (job: string, stream: string, text: string): void => {
-    for (const line of text.split("\n").filter((part) => part !== ""))
+/** Prints what is appended, line by line, until nobody coordinates the run any more. */
+async function follow(ctx: CommandContext, view: RunView, ids: readonly string[]): Promise<CommandResult> {
+  const files = ids.flatMap((job) =>
+    STREAMS.map((stream) => ({
+      job,
+      stream,
+      file: new GrowingFile(logFile(view.runDir, job, stream), FOLLOW_BACKLOG_BYTES),
+    })),
+  );
+  const print = (job: string, stream: string, lines: readonly string[]): void => {
+    for (const line of lines)
       if (ctx.out.json) ctx.out.jsonLine({ job, stream, line });
       else ctx.out.line(`${job} ${stream === "stdout" ? "|" : "!"} ${line}`);
   };
+  const follower = followRun(view.runDir);
   try {
     for (;;) {
       const alive = isCoordinated(view.runDir);
-      for (const id of o.ids)
-        for (const stream of STREAMS) {
-          const path = fileOf(view.runDir, id, stream);
-          if (!existsSync(path)) continue;
-          const size = statSync(path).size;
-          const from = offsets.get(path) ?? Math.max(0, size - 16_384);
-          // A new attempt starts a new file.
-          const start = size < from ? 0 : from;
-          if (size > start) print(id, stream, readFrom(path, start));
-          offsets.set(path, size);
-        }
+      for (const { job, stream, file } of files) print(job, stream, file.read());
       if (!alive || ctx.out.closed) break;
       await follower.changed(300);
       follower.poll();
     }
+    for (const { job, stream, file } of files) print(job, stream, file.rest());
   } finally {
     follower.close();
   }

@@ -4,7 +4,8 @@ import { rewriteReport } from "../../coordinator/rewrite-report.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import { RUN_FILES } from "../../core/layout.ts";
 import { flagText, type Handler } from "../context.ts";
-import { openRun, scriptOf, summaryOf } from "../run-access.ts";
+import { scriptOf } from "../own-command.ts";
+import { openRun, summaryOf } from "../run-access.ts";
 
 /** A harness cuts long answers: the text is shown up to here, the file holds it all. */
 const SHOWN_BYTES = 16_000;

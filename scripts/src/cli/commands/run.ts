@@ -6,7 +6,6 @@ import { startCoordinator } from "../../coordinator/start.ts";
 import { viewRun } from "../../coordinator/view.ts";
 import { hasErrors } from "../../core/diagnostic.ts";
 import { EXIT } from "../../core/exit-codes.ts";
-import { quoteShell } from "../../core/shell-quote.ts";
 import { unsupportedFields } from "../../plan/unsupported.ts";
 import {
   type CommandContext,
@@ -17,9 +16,10 @@ import {
   type Handler,
   type Parsed,
 } from "../context.ts";
+import { ownCommand, scriptOf } from "../own-command.ts";
 import { planFlags } from "../plan-flags.ts";
 import { resumeRun } from "../resume-run.ts";
-import { attachAndReport, onceCoordinated, scriptOf, summaryOf } from "../run-access.ts";
+import { attachAndReport, onceCoordinated, summaryOf } from "../run-access.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
   const resume = flagText(parsed, "resume");
@@ -82,7 +82,7 @@ async function runSpec(ctx: CommandContext, parsed: Parsed, spec: string): Promi
     return {
       exitCode: EXIT.done,
       data: summaryOf(view.value),
-      text: `${runDir}\nruns in the background: wait ${quoteShell(runDir)}`,
+      text: `${runDir}\nruns in the background: ${ownCommand(ctx, "wait", runDir)}`,
       diagnostics: notes,
       next: onceCoordinated(ctx, view.value),
     };

@@ -17,7 +17,7 @@ export const handler: Handler = async (ctx, parsed) => {
   const until = UNTIL[(flagText(parsed, "for") ?? "action") as keyof typeof UNTIL];
   // Nobody advances the run: there is nothing to wait for, only what `next[]` says.
   if (!run.value.coordinatorAlive)
-    return standing(run.value, {
+    return standing(ctx, run.value, {
       end:
         run.value.state.status === "running" || run.value.state.status === "preparing"
           ? "coordinator-gone"
