@@ -4,6 +4,7 @@
  */
 import type { ExitCode } from "../core/exit-codes.ts";
 import { FAILURE_RULES } from "../core/runtime.ts";
+import { CAPABILITY_TIERS, EFFORTS } from "../core/tiers.ts";
 import type { Handler, HiddenHandler } from "./context.ts";
 
 export type FlagType =
@@ -425,12 +426,12 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "approve",
     group: "answer",
-    summary: "approve one exact scope, or one project policy file",
+    summary: "approve one exact scope, or what a project's own policy claims",
     args: [RUN],
     flags: [
       JOB_FLAG,
       text("scope", "SHA256", "scope digest, as shown in the request"),
-      text("policy", "HASH", "digest of a project policy file, as `plan` shows it"),
+      text("policy", "HASH", "entry or whole file of the project's policy, as `policy show` prints it"),
       NOTE_FLAG,
     ],
     example: {
@@ -444,9 +445,14 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "deny",
     group: "answer",
-    summary: "refuse a requested scope; the job is blocked",
+    summary: "refuse a requested scope, or take back what was approved of a project's policy",
     args: [RUN],
-    flags: [JOB_FLAG, text("scope", "SHA256", "scope digest, as shown in the request"), NOTE_FLAG],
+    flags: [
+      JOB_FLAG,
+      text("scope", "SHA256", "scope digest, as shown in the request"),
+      text("policy", "HASH", "entry or whole file that shall no longer count"),
+      NOTE_FLAG,
+    ],
     example: { argv: ["deny", "--job", "deploy", "--scope", "<sha256>"], shows: "blocks the job: denied" },
     exitCodes: ANSWER_CODES,
     readOnly: false,
@@ -479,6 +485,39 @@ export const COMMANDS: readonly CommandSpec[] = [
     exitCodes: LOOK_CODES,
     readOnly: true,
     load: () => import("./commands/policy-show.ts"),
+  },
+  {
+    name: "policy set",
+    group: "upkeep",
+    summary: "say in the operator policy what a runtime is trusted with; comments stay",
+    args: [{ name: "RUNTIME", required: true, description: "runtime id that the entry speaks about" }],
+    flags: [
+      text("provider", "NAME", "only when this provider answers"),
+      text("model", "PATTERN", "only for models that match; `*` stands for any text"),
+      { name: "effort", type: { kind: "choice", values: EFFORTS }, description: "only at this effort" },
+      {
+        name: "capability",
+        type: { kind: "choice", values: CAPABILITY_TIERS },
+        description: "judgment it is trusted with",
+      },
+      text("family", "NAME", "whose models it runs; compared for independence of review"),
+      {
+        name: "cost-dimension",
+        type: { kind: "choice", values: ["actualMarginalCostUsd", "apiEquivalentCostUsd", "quotaBurn"] },
+        description: "in which dimension its cost counts",
+      },
+      many(text("unset", "FIELD", "take capability, family or cost-dimension out of the entry; repeatable")),
+      flag("remove", "take the whole entry out"),
+      flag("project", "in the project's file instead of the user's own"),
+      flag("dry-run", "only show the entry before and after"),
+    ],
+    example: {
+      argv: ["policy", "set", "opencode", "--provider", "local", "--capability", "C3", "--family", "local"],
+      shows: "the entry before and after, and the file",
+    },
+    exitCodes: [0, 2, 4],
+    readOnly: false,
+    load: () => import("./commands/policy-set.ts"),
   },
   {
     name: "clean",

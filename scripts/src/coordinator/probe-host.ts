@@ -4,7 +4,7 @@ import type { Inventory } from "../core/runtime.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
 import { exec } from "../host/exec.ts";
-import { capabilityOf } from "../plan/capability.ts";
+import { claimOf, rateRecord } from "../plan/capability.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { loadConfig } from "./load-config.ts";
 import { workspaceRoot } from "./workspace-root.ts";
@@ -27,26 +27,8 @@ export async function probeHost(o: {
     exec,
     harness: o.harness,
     rate: (record) => {
-      const claim = config.declared.find((d) => d.entry.id === record.id);
-      const found = capabilityOf(
-        { record, model: null, effort: null },
-        config.policy,
-        claim === undefined
-          ? null
-          : {
-              id: record.id,
-              source: claim.source,
-              confirmed: claim.confirmed,
-              capability: claim.entry.capability ?? null,
-              family: claim.entry.family ?? null,
-            },
-      );
-      return {
-        capability: found.capability,
-        capabilitySource: found.capabilitySource,
-        family: found.family,
-        familySource: found.familySource,
-      };
+      const declaredBy = config.declared.find((d) => d.entry.id === record.id);
+      return rateRecord(record, config.policy, declaredBy === undefined ? null : claimOf(declaredBy));
     },
   });
   return { inventory, diagnostics: config.diagnostics };

@@ -6,7 +6,7 @@ import { dispatchCeiling } from "./failure.ts";
 import { criticalPath, stagesById } from "./job-graph.ts";
 import type { PlanInput } from "./plan-input.ts";
 import { toPlanJob } from "./plan-job.ts";
-import { distinctRepos, routeDiagnostics, runDiagnostics } from "./plan-notes.ts";
+import { claimDiagnostics, distinctRepos, routeDiagnostics, runDiagnostics } from "./plan-notes.ts";
 import { routeAll, routeWorld } from "./route-all.ts";
 import { routeArbiter } from "./route-arbiter.ts";
 import type { Route } from "./route-words.ts";
@@ -30,6 +30,7 @@ export function buildPlan(input: PlanInput): Plan {
   const diagnostics = [
     ...derived.diagnostics,
     ...routed.flatMap((one) => routeDiagnostics(one, input)),
+    ...claimDiagnostics(routed),
     ...runDiagnostics(jobs, arbiter, input, derived.value),
   ];
   return { graph: assemble(input, derived.value, jobs, arbiter, diagnostics), diagnostics };

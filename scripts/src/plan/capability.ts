@@ -5,6 +5,7 @@
 import type { PolicyEntry as FilePolicyEntry } from "../core/generated/policy.ts";
 import type { RuntimeRecord } from "../core/runtime.ts";
 import { type CapabilityTier, capabilityAtLeast, type Effort } from "../core/tiers.ts";
+import type { DeclaredSource } from "./plan-input.ts";
 
 /** One entry of `candidates:` in a policy file; in `model`, `*` stands for any text. */
 export type PolicyEntry = Omit<FilePolicyEntry, "egress">;
@@ -16,6 +17,14 @@ export interface PolicyLayer {
   /** The user confirmed exactly this content (always true for the home file). */
   readonly confirmed: boolean;
   readonly entries: readonly PolicyEntry[];
+  /** One per entry: what the user confirms it by, and whether that was done. Absent: only the file as a whole counts. */
+  readonly confirmations?: readonly Confirmation[];
+}
+
+/** A claim of a project file, by the digest that `approve --policy` takes. */
+export interface Confirmation {
+  readonly digest: string;
+  readonly confirmed: boolean;
 }
 
 /** What a declared runtime's entry in `runtimes.yaml` claims about itself. */
@@ -25,6 +34,8 @@ export interface DeclaredClaim {
   readonly confirmed: boolean;
   readonly capability: CapabilityTier | null;
   readonly family: string | null;
+  /** What the user confirms it by. */
+  readonly digest?: string;
 }
 
 export interface CandidateIdentity {
@@ -91,6 +102,16 @@ export function capabilityOf(
     base,
   );
 }
+
+/** What an entry of a `runtimes.yaml` claims. */
+export const claimOf = ({ entry, source, confirmed, digest }: DeclaredSource): DeclaredClaim => ({
+  id: entry.id,
+  source,
+  confirmed,
+  capability: entry.capability ?? null,
+  family: entry.family ?? null,
+  ...(digest === undefined ? {} : { digest }),
+});
 
 /** What an inventory record carries of it: the runtime with its own choice of model. */
 export function rateRecord(
@@ -173,39 +194,68 @@ function baseFinding(identity: Located, claim: DeclaredClaim | null): Capability
   const plain = finding("C2", known ? provider : null);
   return claim === null
     ? plain
-    : claimed(
-        plain,
-        claim,
-        `runtimes.yaml entry \`${claim.id}\``,
-        claim.source === "home" || claim.confirmed,
-      );
+    : claimed(plain, claim, {
+        who: `runtimes.yaml entry \`${claim.id}\``,
+        trusted: claim.source === "home" || claim.confirmed,
+        digest: claim.digest,
+        source: "adapter-default",
+      });
 }
 
+/**
+ * The first entry that gives a field and may give it decides. What a project claims and the user did not confirm is
+ * noted and passed over.
+ */
 function applyLayer(finding: CapabilityFinding, layer: PolicyLayer, identity: Located): CapabilityFinding {
-  const matching = layer.entries.filter((entry) => policyMatches(entry, identity));
-  const first = <K extends keyof PolicyEntry>(field: K): PolicyEntry[K] | undefined =>
-    matching.find((entry) => entry[field] !== undefined)?.[field];
-  const capability = first("capability");
-  const said = {
+  const isAgent = identity.record.role === "agent";
+  const given = { capability: false, family: false, costDimension: false };
+  let next = finding;
+  layer.entries.forEach((entry, at) => {
+    if (!policyMatches(entry, identity)) return;
+    const { capability, family, cost_dimension: costDimension } = entry;
+    const confirmation = layer.confirmations?.[at];
+    const claim: Claim = {
+      who: `\`${layer.file}\``,
+      trusted: layer.source === "home" || layer.confirmed || confirmation?.confirmed === true,
+      digest: confirmation?.digest,
+      source: "policy",
+    };
     // No entry makes a program able to judge: there is no model inside.
-    capability: identity.record.role !== "agent" && capability === "C3" ? null : (capability ?? null),
-    family: identity.record.role === "agent" ? (first("family") ?? null) : null,
-  };
-  const trusted = layer.source === "home" || layer.confirmed;
-  const next = claimed(finding, said, `\`${layer.file}\``, trusted, "policy");
-  const costDimension = first("cost_dimension");
-  return costDimension === undefined ? next : { ...next, costDimension };
+    if (capability !== undefined && !given.capability && (isAgent || capability !== "C3")) {
+      const before = next.ignored.length;
+      next = claimed(next, { capability, family: null }, claim);
+      given.capability = next.ignored.length === before;
+    }
+    if (family !== undefined && !given.family && isAgent) {
+      const before = next.ignored.length;
+      next = claimed(next, { capability: null, family }, claim);
+      given.family = next.ignored.length === before;
+    }
+    if (costDimension === undefined || given.costDimension) return;
+    next = { ...next, costDimension };
+    given.costDimension = true;
+  });
+  return next;
+}
+
+interface Claim {
+  readonly who: string;
+  readonly trusted: boolean;
+  readonly digest: string | undefined;
+  readonly source: "policy" | "adapter-default";
 }
 
 /** Takes over what `said` may decide: anything when trusted, else only a lower capability. */
 function claimed(
   finding: CapabilityFinding,
   said: { readonly capability: CapabilityTier | null; readonly family: string | null },
-  who: string,
-  trusted: boolean,
-  source: "policy" | "adapter-default" = "adapter-default",
+  { who, trusted, digest, source }: Claim,
 ): CapabilityFinding {
   const ignored = [...finding.ignored];
+  const until =
+    digest === undefined
+      ? "counts once the user confirmed the file"
+      : `counts once the user confirmed it (\`approve --policy ${digest.slice(0, SHOWN_DIGEST)}\`)`;
   let { capability, capabilitySource, family, familySource } = finding;
   if (said.capability !== null) {
     if (trusted || capabilityAtLeast(capability, said.capability)) {
@@ -213,16 +263,19 @@ function claimed(
         capability = said.capability;
         capabilitySource = source;
       }
-    } else ignored.push(`${who} claims ${said.capability}: counts once the user confirmed the file`);
+    } else ignored.push(`${who} claims ${said.capability}: ${until}`);
   }
   if (said.family !== null && said.family !== family) {
     if (trusted) {
       family = said.family;
       familySource = source;
-    } else ignored.push(`${who} claims family \`${said.family}\`: counts once the user confirmed the file`);
+    } else ignored.push(`${who} claims family \`${said.family}\`: ${until}`);
   }
   return { ...finding, capability, capabilitySource, family, familySource, ignored };
 }
+
+/** So many characters of a digest name it on a command line. */
+export const SHOWN_DIGEST = 16;
 
 /** For a CLI of several providers, the one that the model id names; else what the probe found. */
 export function providerOf({ record, model }: CandidateIdentity): string | null {

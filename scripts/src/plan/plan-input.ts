@@ -17,6 +17,8 @@ export interface DeclaredSource {
   readonly confirmed: boolean;
   readonly path: string;
   readonly sha256: string;
+  /** What `approve --policy` confirms this entry by. */
+  readonly digest?: string;
 }
 
 /** What `validate` needs: everything that a plan rests on but the inventory. */

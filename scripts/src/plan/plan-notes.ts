@@ -22,6 +22,15 @@ export function routeDiagnostics(one: RoutedJob, input: PlanInput): Diagnostic[]
   );
 }
 
+/** Claims of project files that no route could use, each once. */
+export function claimDiagnostics(routed: readonly RoutedJob[]): Diagnostic[] {
+  return [...new Set(routed.flatMap((one) => one.answer.ignored))].map((message) => ({
+    severity: "info",
+    code: "policy-unconfirmed",
+    message,
+  }));
+}
+
 /** What concerns the run as a whole. */
 export function runDiagnostics(
   jobs: readonly PlanJob[],

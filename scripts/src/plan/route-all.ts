@@ -3,7 +3,7 @@
 import type { Graph, PlanJob } from "../core/generated/graph.ts";
 import { maxRisk, type RiskTier } from "../core/tiers.ts";
 import type { RouteJob, RouteWorld } from "./candidates.ts";
-import type { DeclaredClaim } from "./capability.ts";
+import { claimOf, type DeclaredClaim } from "./capability.ts";
 import type { Raise } from "./controls.ts";
 import type { Derivation, DerivedJob } from "./derive.ts";
 import { type EffectiveIsolation, effectiveIsolation, type IsolationWish } from "./isolation.ts";
@@ -92,10 +92,7 @@ export function routeAgain(
 
 export function routeWorld(input: Pick<PlanInput, "inventory" | "policy" | "facts" | "flags">): RouteWorld {
   const claims = new Map(
-    input.facts.declared.map(({ entry, source, confirmed }): [string, DeclaredClaim] => [
-      entry.id,
-      { id: entry.id, source, confirmed, capability: entry.capability ?? null, family: entry.family ?? null },
-    ]),
+    input.facts.declared.map((one): [string, DeclaredClaim] => [one.entry.id, claimOf(one)]),
   );
   return {
     records: input.inventory.records,

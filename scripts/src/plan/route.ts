@@ -17,11 +17,13 @@ export interface RouteAnswer {
   /** The only candidates left need more isolation: give it to the job and route again. */
   readonly raise: Raise | null;
   readonly notes: readonly RouteNote[];
+  /** Claims of project files that the route passed over. */
+  readonly ignored: readonly string[];
 }
 
 /** Routes one job. Records in any order. */
 export function routeJob(job: RouteJob, world: RouteWorld): RouteAnswer {
-  const { passed, rejected, raise } = sift(job, world);
+  const { passed, rejected, ignored, raise } = sift(job, world);
   const ranking = rank(passed, job, world);
   const picks = pickChain(job, ranking);
   const chain = toChain(picks.members, job);
@@ -37,5 +39,6 @@ export function routeJob(job: RouteJob, world: RouteWorld): RouteAnswer {
     },
     raise,
     notes: notes(job, picks, chain, rejected),
+    ignored,
   };
 }

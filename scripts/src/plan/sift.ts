@@ -9,6 +9,8 @@ import { rank } from "./rank.ts";
 export interface Sifted {
   readonly passed: readonly RouteCandidate[];
   readonly rejected: readonly Rejected[];
+  /** Claims of project files about any of them that do not count. */
+  readonly ignored: readonly string[];
 }
 
 export interface Rejected {
@@ -18,30 +20,36 @@ export interface Rejected {
   readonly reasons: readonly (Rejection | { readonly code: "needs-worktree"; readonly detail: string })[];
 }
 
+const ELSEWHERE: ReadonlySet<string> = new Set(["pin-mismatch", "not-named"]);
+
 /** Sorts every candidate of every record. More isolation is asked for only when nobody else could lead. */
 export function sift(job: RouteJob, world: RouteWorld): Sifted & { readonly raise: Raise | null } {
-  const { passed, aside, rejected } = judgeAll(job, world);
+  const { passed, aside, rejected, ignored } = judgeAll(job, world);
   const raise = raiseNeeded(job, world, passed, aside);
-  if (raise !== null) return { passed: [...passed, ...aside], rejected, raise };
+  if (raise !== null) return { passed: [...passed, ...aside], rejected, ignored, raise };
   const spared = aside.map((candidate) => setAside(candidate, job));
-  return { passed, rejected: [...rejected, ...spared, ...missingNames(job, world)], raise: null };
+  return { passed, rejected: [...rejected, ...spared, ...missingNames(job, world)], ignored, raise: null };
 }
 
 function judgeAll(
   job: RouteJob,
   world: RouteWorld,
-): { passed: RouteCandidate[]; aside: RouteCandidate[]; rejected: Rejected[] } {
+): { passed: RouteCandidate[]; aside: RouteCandidate[]; rejected: Rejected[]; ignored: string[] } {
   const passed: RouteCandidate[] = [];
   const aside: RouteCandidate[] = [];
   const rejected: Rejected[] = [];
+  const ignored = new Set<string>();
   for (const record of [...world.records].sort((a, b) => compareIds(a.id, b.id)))
     for (const candidate of candidatesOf(record, job, world)) {
       const reasons = rejections({ candidate, job, world });
+      // A runtime that was never meant for the job is none of its business.
+      if (!ELSEWHERE.has(reasons[0]?.code ?? ""))
+        for (const claim of candidate.finding.ignored) ignored.add(claim);
       if (reasons.length > 0) rejected.push(rejectedAs(candidate, reasons));
       else if (raiseFor({ candidate, job }) !== null) aside.push(candidate);
       else passed.push(candidate);
     }
-  return { passed, aside, rejected };
+  return { passed, aside, rejected, ignored: [...ignored] };
 }
 
 const rejectedAs = (candidate: RouteCandidate, reasons: Rejected["reasons"]): Rejected => ({

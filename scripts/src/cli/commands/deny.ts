@@ -1,7 +1,10 @@
 import { answer, missing, scopeProblem } from "../answer.ts";
 import { flagText, type Handler } from "../context.ts";
+import { decidePolicy } from "../decide-policy.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
+  const hash = flagText(parsed, "policy");
+  if (hash !== undefined) return decidePolicy(ctx, parsed, "deny", hash);
   const jobId = flagText(parsed, "job");
   const scope = flagText(parsed, "scope");
   if (jobId === undefined) return missing("--job JOB", "as in the action of `next`");
