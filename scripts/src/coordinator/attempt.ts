@@ -1,13 +1,14 @@
 /** One attempt of a CLI runtime, from intent to verdict-ready record. Every effect is preceded by the record that announces it. */
 import { rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Attempt, Candidate, PlanJob } from "../core/runtime.ts";
+import type { Attempt, Candidate, PlanJob, RuntimeRecord } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
 import { ensureDir, writePrivate } from "../host/files.ts";
 import type { ProcessIdentity } from "../host/identity.ts";
 import type { Fingerprint } from "../run/changes.ts";
 import { type SuperviseResult, superviseProcess } from "../run/supervise.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement, StartPlan } from "../runtimes/adapter.ts";
+import { ownUsage, planSession, recordSession } from "./agent-sessions.ts";
 import { blankAttempt } from "./blank.ts";
 import { type Briefing, deliversBrief, makeBriefing } from "./briefing.ts";
 import { archiveCapture } from "./capture-files.ts";
@@ -16,6 +17,7 @@ import { renderCommand } from "./command-text.ts";
 import { eventWriter } from "./event-writer.ts";
 import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
+import type { Startup } from "./look-again.ts";
 import type { LiveAttempt } from "./scheduler.ts";
 import { attemptMarker, jobDir, jobFile, jobState, type Session, supervisorScratch } from "./session.ts";
 import { traceDispatch, traceEnd } from "./trace-points.ts";
@@ -49,24 +51,40 @@ export async function runAttempt(
   const prepared = await prepare(s, { job, ordinal, agent: adapter.agent });
   if (!prepared.ok) return endWithBlock(s, job, ordinal, prepared.block);
   const { place, briefing, before } = prepared;
-  const planned = adapter.start({
-    job,
-    attempt: ordinal,
-    candidate,
-    record,
-    cwd: place.cwd,
-    prompt: briefing.text,
-    promptFile: jobFile(s.runDir, job.id, "prompt"),
-    scratch: supervisorScratch(s, job.id, ordinal),
-    self: s.self,
-    worktree: place.worktree !== null,
-    resumeSession: null,
-  });
-  if (!planned.ok)
+  const session = planSession(s, job, { adapter, place });
+  if (!session.ok) return endWithBlock(s, job, ordinal, session.error);
+  const startWith = (known: RuntimeRecord) =>
+    adapter.start({
+      job,
+      attempt: ordinal,
+      candidate,
+      record: known,
+      cwd: place.cwd,
+      prompt: briefing.text,
+      promptFile: jobFile(s.runDir, job.id, "prompt"),
+      scratch: supervisorScratch(s, job.id, ordinal),
+      self: s.self,
+      worktree: place.worktree !== null,
+      resumeSession: session.value.resume,
+      keepSession: session.value.keep,
+      sessionDir: session.value.store,
+    });
+  const planned = startWith(record);
+  const startup: Startup = {
+    argv: planned.ok ? planned.value.argv : null,
+    again: (known) => {
+      const next = startWith(known);
+      return next.ok ? next.value.argv : null;
+    },
+  };
+  if (!planned.ok) {
+    if (planned.error.code === "session-unsupported") return endWithBlock(s, job, ordinal, planned.error);
     return endWithFailure(s, job, ordinal, {
       failureClass: "BAD_FLAG",
       detail: `${planned.error.code}: ${planned.error.detail}`,
+      startup,
     });
+  }
 
   traceDispatch(s, job, {
     attempt: ordinal,
@@ -95,6 +113,7 @@ export async function runAttempt(
     bytes: result.stdout.bytes + result.stderr.bytes,
     endedBy: result.endedBy,
   };
+  recordSession(s, job, { attempt: ordinal, adapter, place, plan: session.value, observed });
   if (result.captureError !== null) return s.fail(new CaptureFault(result.captureError));
   if (result.endedBy === "cancel") {
     await endCancelled(s, job, ordinal, result);
@@ -114,6 +133,8 @@ export async function runAttempt(
     patch: exitPatch(s, result),
     treeGone: result.treeGone,
     stdoutTruncated: result.stdout.truncated,
+    usage: ownUsage(adapter, session.value, observed.usage),
+    startup,
   });
   traceEnd(s, job, seen);
 }

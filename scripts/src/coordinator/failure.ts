@@ -3,8 +3,9 @@
 import type { Attempt, Job, PlanJob } from "../core/runtime.ts";
 import { FAILURE_RULES, type FailureClass } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
-import { decideAfterFailure } from "../plan/failure.ts";
+import type { FailureDecision } from "../plan/failure.ts";
 import type { JobPatch, JournalRecord } from "../state/records.ts";
+import { decideOnLiveEvidence, type Startup } from "./look-again.ts";
 import { attemptRecord, jobState, type Session } from "./session.ts";
 import { traceFollowing } from "./trace-points.ts";
 
@@ -17,6 +18,8 @@ export interface FailedEnd {
   readonly reason?: string;
   readonly resetAt?: number | null;
   readonly patch?: Partial<Attempt>;
+  /** Absent: nothing was started by us. */
+  readonly startup?: Startup;
 }
 
 export async function endWithFailure(
@@ -41,14 +44,18 @@ export async function endWithFailure(
   const attempt: Attempt = { ...attemptRecord(s, job.id, ordinal), ...patch };
   const before = jobState(s, job.id);
   const jobState_: Job = { ...before, attemptRecords: [...before.attemptRecords.slice(0, -1), attempt] };
-  const decision = decideAfterFailure({
-    job,
-    jobState: jobState_,
-    attempt,
-    now,
-    quotaWaitMs: s.graph.quotaWaitMs,
-    ...(end.unchanged === undefined ? {} : { unchanged: end.unchanged }),
-  });
+  const decision = await decideOnLiveEvidence(
+    s,
+    {
+      job,
+      jobState: jobState_,
+      attempt,
+      now,
+      quotaWaitMs: s.graph.quotaWaitMs,
+      ...(end.unchanged === undefined ? {} : { unchanged: end.unchanged }),
+    },
+    end.startup ?? null,
+  );
   await s.commit([
     { type: "attempt", jobId: job.id, attempt: ordinal, patch },
     { type: "job", jobId: job.id, patch: following(before, decision) },
@@ -61,9 +68,7 @@ export async function endWithFailure(
   });
 }
 
-type Decision = ReturnType<typeof decideAfterFailure>;
-
-function following(job: Job, decision: Decision): JobPatch {
+function following(job: Job, decision: FailureDecision): JobPatch {
   const notBefore = decision.notBefore === null ? null : isoTime(decision.notBefore);
   switch (decision.action) {
     case "retry":

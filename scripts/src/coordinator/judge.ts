@@ -1,9 +1,10 @@
 /** After the process: measure, keep, commit, verify, and record success or failure. The same for a CLI's and for a harness's work. */
-import { readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { sha256, sha256File, writePrivate } from "../host/files.ts";
+import { familyOfProvider, MOCK } from "../plan/capability.ts";
 import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
 import { treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
@@ -13,9 +14,13 @@ import { type Changes, compareFingerprints, type Fingerprint } from "../run/chan
 import { keepArtifacts, removeMaterial, writeResultOutput } from "../run/handoff.ts";
 import { type CommittedWorktree, commitWorktree } from "../run/worktree-commit.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement } from "../runtimes/adapter.ts";
+import { isRequestedModel } from "../runtimes/model-match.ts";
+import { TRANSIENT_PATHS } from "../runtimes/registry.ts";
+import { boundaryClass } from "../runtimes/settle.ts";
 import type { Briefing } from "./briefing.ts";
 import { consumedBy, inputsFile } from "./consumed.ts";
-import { endWithFailure } from "./failure.ts";
+import { endWithFailure, type FailedEnd } from "./failure.ts";
+import type { Startup } from "./look-again.ts";
 import { replayDecision } from "./replay.ts";
 import { verificationRunner } from "./run-command.ts";
 import { attemptRecord, jobFile, type Session } from "./session.ts";
@@ -37,12 +42,15 @@ export interface Judged {
   readonly patch: Partial<Attempt>;
   readonly treeGone: boolean;
   readonly stdoutTruncated: boolean;
+  /** Usage of this attempt alone; absent: as observed. */
+  readonly usage?: Attempt["usage"];
+  readonly startup?: Startup;
 }
 
 export async function judgeAttempt(s: Session, o: Judged): Promise<void> {
   const { job, ordinal, settlement } = o;
   const resultText = settlement.resultText === null ? null : s.redact(settlement.resultText);
-  const seen = { ...o.patch, ...observedPatch(o, resultText) };
+  const seen = { ...o.patch, ...observedPatch(s, o, resultText) };
   if (resultText !== null && o.adapter.agent) writePrivate(jobFile(s.runDir, job.id, "result"), resultText);
   if (!o.treeGone) await recordUnsettled(s, job, ordinal, seen);
   else if (!settlement.ok) await recordRuntimeFailure(s, o, seen);
@@ -81,6 +89,7 @@ async function recordRuntimeFailure(s: Session, o: Judged, seen: Partial<Attempt
     ...(o.job.writer && o.place.worktree === null ? { unchanged: await isUnchanged(s, o) } : {}),
     resetAt: o.settlement.resetAt,
     patch: seen,
+    ...(o.startup === undefined ? {} : { startup: o.startup }),
   });
 }
 
@@ -127,13 +136,7 @@ async function verify(
     ...evidence,
     flags: [...new Set([...(facts.seen.flags ?? []), ...judged.flags])],
   };
-  if (!judged.ok)
-    return endWithFailure(s, job, ordinal, {
-      failureClass: judged.failureClass ?? "BAD_OUTPUT",
-      ...(judged.reason === null ? {} : { reason: judged.reason }),
-      detail: judged.detail,
-      patch,
-    });
+  if (!judged.ok) return endWithFailure(s, job, ordinal, { ...whyNotEnough(o, judged), patch });
   const kept = await keepArtifacts({
     cwd: place.cwd,
     artifacts: judged.artifacts,
@@ -153,6 +156,26 @@ async function verify(
   await s.commit([
     { type: "attempt", jobId: job.id, attempt: ordinal, patch: { ...success, c3EscalationReason } },
   ]);
+}
+
+/** Work that is not there because the runtime was refused what it needed: the boundary is the reason, not the output. */
+const NOT_THERE = new Set(["missing-artifact", "no-change", "empty-result"]);
+
+function whyNotEnough(
+  o: Judged,
+  judged: LayerOneResult,
+): Pick<FailedEnd, "failureClass" | "reason" | "detail"> {
+  const denied = o.observed.denied.at(-1);
+  if (denied !== undefined && judged.reason !== null && NOT_THERE.has(judged.reason))
+    return {
+      failureClass: boundaryClass(denied.boundary),
+      detail: `the runtime was refused at the boundary \`${denied.boundary}\`: ${denied.requested}; ${judged.detail ?? judged.reason}`,
+    };
+  return {
+    failureClass: judged.failureClass ?? "BAD_OUTPUT",
+    ...(judged.reason === null ? {} : { reason: judged.reason }),
+    detail: judged.detail,
+  };
 }
 
 /** Outputs declared `from: result` are the coordinator's to write: an agent without write tools can still deliver a file. */
@@ -179,13 +202,20 @@ async function commitWork(
     branch: tree.branch,
     baseCommit: o.place.baseCommit,
     message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})\n\nRun: ${s.runId}`,
-    exclude: [INPUTS_DIR],
+    exclude: [INPUTS_DIR, ...emptyFiles(tree.path, TRANSIENT_PATHS)],
     changedPaths: [...changes.created, ...changes.modified, ...changes.deleted],
   });
   return committed.ok
     ? { ok: true, value: committed.value }
     : { ok: false, code: committed.error.code, detail: committed.error.detail };
 }
+
+/** What a sandbox put there to mount over and did not take away again. One that holds something is the job's work. */
+const emptyFiles = (root: string, names: readonly string[]): string[] =>
+  names.filter((name) => {
+    const look = lstatSync(join(root, name), { throwIfNoEntry: false });
+    return look?.isFile() && look.size === 0;
+  });
 
 async function layerOne(
   s: Session,
@@ -276,23 +306,44 @@ async function sharedTree(place: Workplace, judged: LayerOneResult): Promise<str
   ]);
 }
 
-function observedPatch(o: Judged, resultText: string | null): Partial<Attempt> {
-  const requested = attemptModel(o);
-  const mismatch = requested !== null && o.observed.model !== null && o.observed.model !== requested;
+function observedPatch(s: Session, o: Judged, resultText: string | null): Partial<Attempt> {
+  const attempt = attemptRecord(s, o.job.id, o.ordinal);
   return {
     model: o.observed.model,
     ...(o.observed.provider === null ? {} : { provider: o.observed.provider }),
+    ...observedFamily(s, o, attempt),
     sessionHandle: o.observed.sessionHandle,
-    usage: o.observed.usage,
+    usage: o.usage === undefined ? o.observed.usage : o.usage,
     resultBytes: resultText === null ? null : Buffer.byteLength(resultText),
     resultSha256: resultText === null ? null : sha256(resultText),
     flags: [
       ...(o.patch.flags ?? []),
-      ...(mismatch ? (["model-mismatch"] as const) : []),
+      ...(isOtherModel(s, o, attempt) ? (["model-mismatch"] as const) : []),
       ...(o.settlement.suspect ? (["suspect"] as const) : []),
     ],
   };
 }
 
-const attemptModel = (o: Judged): string | null =>
-  o.job.route.chain.find((c) => c.runtime === o.adapter.id)?.model ?? null;
+/** Another model answered than the one that was asked for, by all names that runtimes have for the same thing. */
+function isOtherModel(s: Session, o: Judged, attempt: Attempt): boolean {
+  const observed = o.observed.model;
+  if (attempt.modelRequested === null || observed === null) return false;
+  return !isRequestedModel({
+    requested: attempt.modelRequested,
+    observed,
+    provider: o.observed.provider ?? attempt.provider,
+    aliases: s.records.get(attempt.runtime)?.modelAliases ?? [],
+  });
+}
+
+/** A CLI of several providers may have answered from another one than planned; what the operator said of it stands. */
+function observedFamily(s: Session, o: Judged, attempt: Attempt): Pick<Attempt, "family"> | null {
+  const { adapter, observed, job } = o;
+  const candidate = job.route.chain.find(
+    (member) => member.runtime === attempt.runtime && member.model === attempt.modelRequested,
+  );
+  const open = adapter.agent && adapter.kind === "cli" && adapter.vendor === null && adapter.id !== MOCK.id;
+  if (!open || observed.provider === null || candidate?.familySource === "policy") return null;
+  const gateway = s.records.get(adapter.id)?.gateway === true;
+  return { family: gateway ? null : familyOfProvider(observed.provider) };
+}

@@ -1,9 +1,10 @@
 /** The operator's files: `.orchestrate/policy.yaml` and `runtimes.yaml` of the project and of the user's home. */
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import canonicalize from "canonicalize";
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { PolicyFile } from "../core/generated/policy.ts";
+import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import { CONFIG_DIR } from "../core/layout.ts";
 import { looksSecretName } from "../core/secret-patterns.ts";
 import { readTextIfPresent, sha256 } from "../host/files.ts";
@@ -164,10 +165,11 @@ function readRuntimes(place: Place, into: Reading): void {
   into.files.push({ path, source, kind: "runtimes", sha256: fileSha256, confirmed });
   parsed.runtimes.forEach((entry, at) => {
     const one = confirmations[at] as (typeof confirmations)[number];
+    const whole = placed(entry, dirname(place.dir));
     const found: DeclaredSource = {
       entry: one.confirmed
-        ? entry
-        : withoutCredentials(entry, { path, digest: one.digest }, into.diagnostics),
+        ? whole
+        : withoutCredentials(whole, { path, digest: one.digest }, into.diagnostics),
       source,
       confirmed: one.confirmed,
       path,
@@ -179,6 +181,13 @@ function readRuntimes(place: Place, into: Reading): void {
     addRuntime(found, into);
   });
 }
+
+/**
+ * A bare name is looked up on PATH. A relative path is one below the folder that holds `.orchestrate`, wherever the tool is
+ * started: the working folder of whoever starts it may never choose the program.
+ */
+const placed = (entry: DeclaredRuntime, folder: string): DeclaredRuntime =>
+  entry.command.includes("/") ? { ...entry, command: resolve(folder, entry.command) } : entry;
 
 const confirmationOf = (
   place: Place,

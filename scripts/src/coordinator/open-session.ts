@@ -16,7 +16,7 @@ import { adapterFor, SHIPPED } from "../runtimes/registry.ts";
 import { pendingCommands } from "../state/inbox.ts";
 import type { Store } from "../state/store.ts";
 import { readGraph, shareGraph, supervisorDir } from "./graph-file.ts";
-import { readInventory } from "./inventory-file.ts";
+import { readInventory, writeInventory } from "./inventory-file.ts";
 import { createObservation } from "./observation.ts";
 import { indexJobs } from "./readiness.ts";
 import { type Refreshed, refresh } from "./refresh.ts";
@@ -101,6 +101,7 @@ function sessionOf(
     .map(([, value]) => value);
   const redact = (text: string): string => redactText(text, secretValues);
   const hardStops = new Set<() => void>();
+  const records = new Map(inventory.records.map((record) => [record.id, record]));
   const session: MutableSession = {
     runDir: o.runDir,
     runId: graph.runId,
@@ -112,7 +113,7 @@ function sessionOf(
     env: o.env,
     self: o.self,
     inventory,
-    records: new Map(inventory.records.map((record) => [record.id, record])),
+    records,
     adapters: adaptersOf(graph),
     events: openEventsLog({
       file: join(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
@@ -129,6 +130,13 @@ function sessionOf(
       mono: o.clock.mono,
     }),
     redact,
+    renew(record) {
+      records.set(record.id, record);
+      writeInventory(o.runDir, {
+        ...inventory,
+        records: inventory.records.map((known) => records.get(known.id) ?? known),
+      });
+    },
     nativeOpen: new Set(),
     fault: null,
     hardStops,

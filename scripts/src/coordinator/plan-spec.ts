@@ -11,6 +11,7 @@ import type { RepoState } from "../plan/plan-input.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
 import { type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
+import { ratingBy } from "./rating.ts";
 
 export interface PlanFlags {
   readonly yes: boolean;
@@ -42,6 +43,7 @@ export async function planSpec(
     clock: o.clock,
     exec,
     harness: o.flags.harness,
+    rate: ratingBy(loaded.config),
   });
   const repos = await reposOf(jobs, top);
   const tracked = new Map<string, string[]>();

@@ -4,9 +4,9 @@ import type { Inventory } from "../core/runtime.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
 import { exec } from "../host/exec.ts";
-import { claimOf, rateRecord } from "../plan/capability.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { loadConfig } from "./load-config.ts";
+import { ratingBy } from "./rating.ts";
 import { workspaceRoot } from "./workspace-root.ts";
 
 export async function probeHost(o: {
@@ -26,10 +26,7 @@ export async function probeHost(o: {
     clock: o.clock,
     exec,
     harness: o.harness,
-    rate: (record) => {
-      const declaredBy = config.declared.find((d) => d.entry.id === record.id);
-      return rateRecord(record, config.policy, declaredBy === undefined ? null : claimOf(declaredBy));
-    },
+    rate: ratingBy(config),
   });
   return { inventory, diagnostics: config.diagnostics };
 }

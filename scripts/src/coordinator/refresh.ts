@@ -14,6 +14,7 @@ import { adapterFor } from "../runtimes/registry.ts";
 import { freezeGraph } from "./graph-file.ts";
 import { writeInventory } from "./inventory-file.ts";
 import { loadConfig } from "./load-config.ts";
+import { ratingBy } from "./rating.ts";
 
 export interface Refreshed {
   readonly graph: Graph;
@@ -56,6 +57,7 @@ export async function refresh(o: {
     clock: o.clock,
     exec,
     harness,
+    rate: ratingBy(config),
   });
   writeInventory(o.runDir, inventory);
   const routes = new Map(

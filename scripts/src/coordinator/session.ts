@@ -33,6 +33,8 @@ export interface Session {
   readonly cancelledJobs: Set<string>;
   readonly observation: Observation;
   redact(text: string): string;
+  /** A runtime was asked again: its new record counts from here on. */
+  renew(record: RuntimeRecord): void;
   /** Jobs whose native attempt is in a harness's hands. */
   readonly nativeOpen: Set<string>;
   /** Registers what must be ended when the user asks a second time; returns how to take it back. */

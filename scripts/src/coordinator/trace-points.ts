@@ -1,6 +1,6 @@
 /** What is traced, and where: enums, numbers and references only. A trace that fails costs evidence, never a job. */
 import type { Arbiter } from "../core/generated/state.ts";
-import type { Attempt, Candidate, FailureClass, PlanJob } from "../core/runtime.ts";
+import type { Attempt, Candidate, FailureClass, PlanJob, RuntimeRecord } from "../core/runtime.ts";
 import { spanIdOf, type TraceRelation, traceRef, traceRefs } from "../evidence/trace.ts";
 import type { ControlCheck } from "../plan/controls.ts";
 import type { AttemptOutcome } from "../prove/accept.ts";
@@ -33,20 +33,23 @@ export function traceStart(s: Session, resumed: boolean): void {
     },
   });
   if (resumed) return;
-  for (const record of s.inventory.records)
-    s.trace.record({
-      kind: "probe",
-      payload: {
-        runtime: traceRef(record.id),
-        state: record.state,
-        reason: traceRef(record.reason),
-        version: traceRef(record.version),
-        authenticated: record.authenticated,
-        wallMs: null,
-        reused: record.reused,
-      },
-    });
+  for (const record of s.inventory.records) traceProbe(s, record);
   for (const job of s.graph.jobs) traceRoute(s, job);
+}
+
+export function traceProbe(s: Session, record: RuntimeRecord): void {
+  s.trace.record({
+    kind: "probe",
+    payload: {
+      runtime: traceRef(record.id),
+      state: record.state,
+      reason: traceRef(record.reason),
+      version: traceRef(record.version),
+      authenticated: record.authenticated,
+      wallMs: null,
+      reused: record.reused,
+    },
+  });
 }
 
 function traceRoute(s: Session, job: PlanJob): void {

@@ -42,7 +42,9 @@ async function playAll(script: MockScript): Promise<number> {
     attempt: script.attempt,
     model: script.model,
     // Unique within a run and the same each time it is played.
-    session: `mock-${script.jobId}-${script.attempt}`,
+    session:
+      script.session?.mode === "continue" ? script.session.handle : `mock-${script.jobId}-${script.attempt}`,
+    from: script.session?.handle ?? null,
   });
   for (const step of script.steps) {
     if (step.attempt === undefined || step.attempt === script.attempt) await play(player, step);

@@ -13,6 +13,8 @@ export interface MockScript {
   readonly attempt: number;
   readonly model: string;
   readonly steps: readonly MockStep[];
+  /** The session that it goes on with. */
+  readonly session: { readonly handle: string; readonly mode: "continue" | "fork" } | null;
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };

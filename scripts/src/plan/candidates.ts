@@ -26,6 +26,11 @@ export interface RuntimeTraits {
   readonly bypassFlags: readonly string[];
   /** The first word that it cannot map at this tier, or null. */
   unmappedTool(words: readonly string[], tier: RiskTier, disallowed?: readonly string[]): string | null;
+  /** Where a session of it can go on. Absent: it cannot. */
+  readonly sessionScope?: {
+    readonly continue: "anywhere" | "folder";
+    readonly fork: "anywhere" | "folder";
+  };
 }
 
 /** Measured outcomes of a candidate for a kind of task; null fields rank last. */
@@ -54,7 +59,12 @@ export interface RouteJob {
   readonly riskTier: RiskTier;
   readonly writer: boolean;
   readonly worktree: boolean;
-  readonly tools: { readonly allowed: readonly string[]; readonly disallowed: readonly string[] };
+  readonly tools: {
+    readonly allowed: readonly string[];
+    readonly disallowed: readonly string[];
+    /** `tier`: the default set, of which a shell for single commands may be left out. Default: as asked for. */
+    readonly origin?: "spec" | "tier";
+  };
   readonly runtime: string | null;
   readonly fallbackRuntime: readonly string[];
   readonly model: string | null;
@@ -62,7 +72,12 @@ export interface RouteJob {
   readonly agent: string | null;
   readonly skill: boolean;
   /** Continues the session of a job that is planned on `runtime` (null: it has no route). */
-  readonly session: { readonly runtime: string | null; readonly mode: "continue" | "fork" } | null;
+  readonly session: {
+    readonly runtime: string | null;
+    readonly mode: "continue" | "fork";
+    /** Both jobs work in one folder: the same `cwd`, and neither in a worktree of its own. */
+    readonly sameFolder: boolean;
+  } | null;
   /** Somebody reads its result: it has dependents, outputs or a verdict. */
   readonly loadBearing: boolean;
   /** What the work below it is planned on; a null family is an agent whose family nobody knows. */

@@ -190,8 +190,7 @@ function baseFinding(identity: Located, claim: DeclaredClaim | null): Capability
     const genuine = !record.gateway && isLive(record) && record.authenticated !== false;
     return genuine ? finding("C3", record.family) : finding("C2", null);
   }
-  const known = provider !== null && !GATEWAY_PROVIDERS.has(provider) && !record.gateway;
-  const plain = finding("C2", known ? provider : null);
+  const plain = finding("C2", record.gateway ? null : familyOfProvider(provider));
   return claim === null
     ? plain
     : claimed(plain, claim, {
@@ -276,6 +275,10 @@ function claimed(
 
 /** So many characters of a digest name it on a command line. */
 export const SHOWN_DIGEST = 16;
+
+/** The family of a CLI of several providers is its provider, unless that passes requests on to others. */
+export const familyOfProvider = (provider: string | null): string | null =>
+  provider === null || GATEWAY_PROVIDERS.has(provider) ? null : provider;
 
 /** For a CLI of several providers, the one that the model id names; else what the probe found. */
 export function providerOf({ record, model }: CandidateIdentity): string | null {

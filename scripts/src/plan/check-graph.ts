@@ -17,6 +17,7 @@ export function checkGraph(spec: LooseSpec, say: Say): void {
     checkInputs(entry, byId, say);
     checkSession(entry, byId, say);
   }
+  checkContinuedOnce(spec.jobs, say);
   const graph = checkCycles(byId, say);
   checkOutputs(spec, graph, say);
 }
@@ -152,6 +153,27 @@ function checkSession(entry: LooseJob, byId: Jobs, say: Say): void {
         fix: "use one runtime for both, or pass files by `inputs`",
       },
     );
+}
+
+/** Two that go on with one session would each write into the other's conversation. */
+function checkContinuedOnce(jobs: readonly LooseJob[], say: Say): void {
+  const first = new Map<string, LooseJob>();
+  for (const entry of jobs) {
+    const { session } = entry.job;
+    if (session === undefined || session.mode !== "continue") continue;
+    const other = first.get(session.from_job);
+    if (other === undefined) first.set(session.from_job, entry);
+    else
+      say(
+        "session-continued-twice",
+        [...entry.path, "session"],
+        `${entry.label} continues the session of ${quoted(session.from_job)}, which ${other.label} continues already`,
+        {
+          fix: "write `mode: fork`, or continue the session of the later job",
+          related: [{ path: [...other.path, "session"], message: "the first one is here" }],
+        },
+      );
+  }
 }
 
 interface Written {

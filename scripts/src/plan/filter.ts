@@ -238,8 +238,10 @@ function effortNotOffered({ candidate, job }: FilterInput): string | null {
 function toolUnmapped({ candidate, job, world }: FilterInput): string | null {
   const { record } = candidate;
   if (record.role !== "agent") return null;
-  const word =
-    world.traits(record.id)?.unmappedTool(job.tools.allowed, job.riskTier, job.tools.disallowed) ?? null;
+  const { allowed, disallowed, origin } = job.tools;
+  // A shell for the job's own checks is a convenience of the default set: where it cannot be bounded, the job goes without.
+  const needed = origin === "tier" ? allowed.filter((tool) => !/^shell\([\s\S]+\)$/.test(tool)) : allowed;
+  const word = world.traits(record.id)?.unmappedTool(needed, job.riskTier, disallowed) ?? null;
   return word === null ? null : `cannot bound \`${word}\``;
 }
 
@@ -267,12 +269,16 @@ function skillUndeliverable({ candidate, job }: FilterInput): string | null {
     : "nobody proved that it is given skills";
 }
 
-function sessionUnsupported({ candidate, job }: FilterInput): string | null {
+function sessionUnsupported({ candidate, job, world }: FilterInput): string | null {
   if (job.session === null) return null;
   if (job.session.runtime === null) return "the job whose session it goes on with has no route";
   const pin = explicit(job);
   if (pin !== null && pin !== job.session.runtime)
     return `the job names \`${pin}\`, the session is one of \`${job.session.runtime}\``;
   const proof = job.session.mode === "fork" ? candidate.record.fork : candidate.record.resume;
-  return proof === "verified" ? null : `its ${job.session.mode} of a session is ${proof}`;
+  if (proof !== "verified") return `its ${job.session.mode} of a session is ${proof}`;
+  const scope = world.traits(candidate.record.id)?.sessionScope?.[job.session.mode];
+  return scope === "folder" && !job.session.sameFolder
+    ? `it can ${job.session.mode} a session only in the folder that it was made in, and the two jobs work in different ones`
+    : null;
 }

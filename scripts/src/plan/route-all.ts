@@ -69,7 +69,10 @@ export function routeAgain(
       effort: job.effortPinned,
       agent: job.agent,
       skill: job.skill !== null,
-      session: sessionOf(job.session, (id) => byId.get(id)?.route ?? null),
+      session: sessionOf(job.session, placeOf(job), (id) => {
+        const from = byId.get(id);
+        return from === undefined ? null : { ...placeOf(from), route: from.route };
+      }),
       loadBearing: true,
       upstream: isJudgment(job.task) ? upstream : NOBODY,
       arbiter: false,
@@ -89,6 +92,11 @@ export function routeAgain(
         },
       };
 }
+
+const placeOf = (job: Pick<PlanJob, "cwd" | "isolation">): Omit<Place, "route"> => ({
+  cwd: job.cwd,
+  worktree: job.isolation === "worktree",
+});
 
 export function routeWorld(input: Pick<PlanInput, "inventory" | "policy" | "facts" | "flags">): RouteWorld {
   const claims = new Map(
@@ -130,7 +138,16 @@ function routePass(
       worktree: isolated.isolation === "worktree",
       dependents: (graph.dependents[one.at] as readonly number[]).length,
       upstream: below !== undefined && isJudgment(one.job.task) ? below : NOBODY,
-      routeOf: (id) => routed[graph.position.get(id) as number]?.answer.route ?? null,
+      placeOf: (id) => {
+        const from = routed[graph.position.get(id) as number];
+        return from === undefined
+          ? null
+          : {
+              cwd: from.derived.job.cwd,
+              worktree: from.isolation.isolation === "worktree",
+              route: from.answer.route,
+            };
+      },
     });
     const key = JSON.stringify(asked);
     const answer = answers.get(key) ?? routeJob(asked, world);
@@ -208,7 +225,7 @@ function toRouteJob(
     worktree: boolean;
     dependents: number;
     upstream: RouteJob["upstream"];
-    routeOf: (id: string) => Route | null;
+    placeOf: (id: string) => Place | null;
   },
 ): RouteJob {
   const { job } = one;
@@ -218,27 +235,40 @@ function toRouteJob(
     riskTier: place.riskTier,
     writer: one.writer,
     worktree: place.worktree,
-    tools: { allowed: one.tools.allowed, disallowed: one.tools.disallowed },
+    tools: one.tools,
     runtime: job.runtime,
     fallbackRuntime: job.fallbackRuntime,
     model: job.model,
     effort: job.effort,
     agent: job.agent,
     skill: job.skill !== null,
-    session: sessionOf(job.session, place.routeOf),
+    session: sessionOf(job.session, { cwd: job.cwd, worktree: place.worktree }, place.placeOf),
     loadBearing: place.dependents > 0 || job.outputs.length > 0 || isJudgment(job.task),
     upstream: place.upstream,
     arbiter: false,
   };
 }
 
-const sessionOf = (
+/** Where a job works, as far as that decides whether a session can go on there. */
+interface Place {
+  readonly cwd: string;
+  readonly worktree: boolean;
+  readonly route: Route | null;
+}
+
+function sessionOf(
   session: NormalJob["session"],
-  routeOf: (id: string) => Route | null,
-): RouteJob["session"] =>
-  session === null
-    ? null
-    : { runtime: routeOf(session.fromJob)?.chain[0]?.runtime ?? null, mode: session.mode };
+  own: Omit<Place, "route">,
+  placeOf: (id: string) => Place | null,
+): RouteJob["session"] {
+  if (session === null) return null;
+  const from = placeOf(session.fromJob);
+  return {
+    runtime: from?.route?.chain[0]?.runtime ?? null,
+    mode: session.mode,
+    sameFolder: from !== null && !from.worktree && !own.worktree && from.cwd === own.cwd,
+  };
+}
 
 function transitive(job: PlanJob, byId: ReadonlyMap<string, PlanJob>): Set<string> {
   const seen = new Set<string>();

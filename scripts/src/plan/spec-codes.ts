@@ -66,6 +66,7 @@ export const SPEC_CODES = {
   "session-not-a-dependency": error("a session taken from a job that is no dependency"),
   "session-on-judgment": error("a session carried into review, audit or security work"),
   "session-other-runtime": error("a session taken from a job on another runtime"),
+  "session-continued-twice": error("one session that two jobs continue"),
   "path-outside": error("a path that is absolute, climbs out of its folder or enters `.git`"),
   "bad-glob": error("an ownership glob that is negated, absolute or climbs out of its folder"),
   "input-not-a-dependency": error("an input from a job that is no dependency"),

@@ -33,8 +33,6 @@ const perJob = (
   used: (spec) => spec.jobs.flatMap((job, index) => (used(job) ? [["jobs", index, field]] : [])),
 });
 
-/** Runtimes that a skill reaches today: the harness itself, and the one that plays a script. */
-const TAKES_SKILLS: ReadonlySet<string | undefined> = new Set(["internal", "mock"]);
 /** The only arbiter that is called; other pins would be ignored. */
 const CALLED_ARBITER = "mock";
 
@@ -57,12 +55,6 @@ export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
     used: (spec) => (spec.defaults?.benchmark === undefined ? [] : [["defaults", "benchmark"]]),
   },
   perJob("benchmark", "limits the age of benchmark evidence", (job) => job.benchmark !== undefined),
-  perJob("session", "continues the session of a dependency", (job) => job.session !== undefined),
-  perJob(
-    "skill",
-    "runs a skill on a CLI runtime",
-    (job) => job.skill !== undefined && !TAKES_SKILLS.has(job.runtime),
-  ),
 ];
 
 /** One error for each use, in the order of the spec. */

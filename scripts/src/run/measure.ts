@@ -12,6 +12,7 @@ import { SUPERVISION } from "../core/policy.ts";
 import { sha256 } from "../host/files.ts";
 import { type BytePath, type GitOptions, git, withoutFilters } from "../host/git.ts";
 import { digestsOf, type Look, lookAt, pacer, walk } from "../host/tree.ts";
+import { TRANSIENT_PATHS } from "../runtimes/registry.ts";
 import type { Entry, Fingerprint, Listing, Tracking } from "./changes.ts";
 import { type GitStatus, listingLookup, parseStatus, specialEntries } from "./git-status.ts";
 
@@ -31,9 +32,6 @@ const READ_MAX_BYTES = 64 * 1024 * 1024;
 /** Content of ignored files read in one call; the rest is told apart by times and read in a later call. */
 const IGNORED_READ_MAX_FILES = 5_000;
 const IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
-
-/** Some sandboxes leave these as empty mount points in the working folder for a moment. */
-const MOUNT_POINTS = /(?:^|\/)\.(?:agents|aws|codex)$/;
 
 export async function takeFingerprint(options: FingerprintOptions): Promise<Fingerprint> {
   // A job may have removed the folder, or put a link to another one in its place.
@@ -110,8 +108,9 @@ const ABSENT = {
   fresh: false,
 } as const;
 
+/** Some sandboxes leave empty mount points in the working folder for a moment. */
 const isMountPoint = (path: string, look: Look): boolean =>
-  look.kind === "file" && look.size === 0 && MOUNT_POINTS.test(path);
+  look.kind === "file" && look.size === 0 && TRANSIENT_PATHS.includes(path.slice(path.lastIndexOf("/") + 1));
 
 /** `a/b` covers itself and all below; `a/b-*` every entry of `a` whose name starts so. */
 function excluder(patterns: readonly string[]): (path: string) => boolean {

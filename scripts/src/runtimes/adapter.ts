@@ -112,6 +112,8 @@ export interface StartInput {
   readonly resumeSession: { readonly handle: string; readonly mode: "continue" | "fork" } | null;
   /** A later job continues this session: keep it on disk. Default: leave none behind where the CLI can do that. */
   readonly keepSession?: boolean;
+  /** Private folder of the run for sessions that are kept, for a CLI that can be told where to store them. */
+  readonly sessionDir?: string | null;
 }
 
 export interface StartPlan {
@@ -212,6 +214,11 @@ export interface Settlement {
   readonly resetAt: number | null;
 }
 
+export interface SessionScope {
+  readonly continue: "anywhere" | "folder";
+  readonly fork: "anywhere" | "folder";
+}
+
 export interface Adapter {
   readonly id: string;
   readonly kind: "cli" | "internal";
@@ -253,6 +260,10 @@ export interface Adapter {
   readonly resume: "verified" | "unsupported" | "unverified";
   readonly fork: "verified" | "unsupported" | "unverified";
   readonly steer: "verified" | "unsupported" | "unverified";
+  /** Where a session can go on: in any folder, or only in the one that it was made in. Absent: it cannot. */
+  readonly sessionScope?: SessionScope;
+  /** `thread`: the usage that it reports counts all turns of a continued session, not this one alone. Default `turn`. */
+  readonly usageCounts?: "turn" | "thread";
   /** Words of the neutral tool vocabulary this adapter can map at this tier, else the word that it cannot. */
   unmappedTool(words: readonly string[], tier: RiskTier, disallowed?: readonly string[]): string | null;
   readonly effortLevels: readonly Effort[];

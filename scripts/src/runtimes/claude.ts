@@ -89,6 +89,7 @@ export const claude: Adapter = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "folder", fork: "folder" },
   unmappedTool: (words) => words.find((word) => toolNames(word) === null) ?? null,
   effortLevels: ["low", "medium", "high", "xhigh", "max"],
 };

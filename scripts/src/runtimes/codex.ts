@@ -63,6 +63,8 @@ export const codex: Adapter = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "anywhere", fork: "anywhere" },
+  usageCounts: "thread",
   unmappedTool: (words, _tier, disallowed = []) => unmapped(words, disallowed),
   effortLevels: ["low", "medium", "high", "xhigh"],
 };

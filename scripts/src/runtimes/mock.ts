@@ -1,5 +1,5 @@
 /** The built-in runtime of tests, examples and first runs: our own tool started again as a child that plays a script. */
-import { err, ok, type Result } from "../core/result.ts";
+import { ok, type Result } from "../core/result.ts";
 import { EFFORTS } from "../core/tiers.ts";
 import type {
   Adapter,
@@ -52,9 +52,10 @@ export const mock: Adapter = {
   initial: () => initialState,
   observe,
   settle: (state, exit) => settleAgent(state, exit),
-  resume: "unsupported",
-  fork: "unsupported",
+  resume: "verified",
+  fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "anywhere", fork: "anywhere" },
   unmappedTool: () => null,
   effortLevels: EFFORTS,
 };
@@ -77,8 +78,8 @@ function profile(): Profile {
     isolation: { value: "none", evidence: "verified" },
     bypassAbsent: { value: true, evidence: "verified" },
     capture: { value: "structured", evidence: "verified" },
-    resume: "unsupported",
-    fork: "unsupported",
+    resume: "verified",
+    fork: "verified",
     steer: "unsupported",
     structuredOutput: true,
     effortLevels: [...EFFORTS],
@@ -89,13 +90,12 @@ function profile(): Profile {
 
 function start(input: StartInput): Result<StartPlan, StartRefusal> {
   const { job } = input;
-  if (input.resumeSession !== null)
-    return err({ code: "session-unsupported", detail: "`mock` cannot continue a session" });
   const script = {
     jobId: job.id,
     attempt: input.attempt,
     model: input.candidate.model ?? MOCK_MODELS[0],
     steps: job.mock ?? defaultSteps(job),
+    session: input.resumeSession,
   };
   const file = `${input.scratch}/mock.json`;
   return ok({

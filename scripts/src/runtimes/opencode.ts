@@ -76,6 +76,7 @@ export const opencode: Adapter = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "folder", fork: "folder" },
   unmappedTool: (words) => words.find((word) => permissionName(word) === null) ?? null,
   effortLevels: [],
 };

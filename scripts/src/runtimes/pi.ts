@@ -16,6 +16,7 @@ const OPTIONAL = [
   "--no-skills",
   "--no-prompt-templates",
   "--no-session",
+  "--session-dir",
   "--model",
   "--thinking",
   "--session",
@@ -81,6 +82,8 @@ export const pi: Adapter = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  // A continued session works on in the folder of its first turn; a fork takes the new one.
+  sessionScope: { continue: "folder", fork: "anywhere" },
   unmappedTool: (words) => words.find((word) => toolNames(word) === null) ?? null,
   effortLevels: ["minimal", "low", "medium", "high", "xhigh"],
 };
@@ -156,6 +159,11 @@ function start(input: StartInput): Result<StartPlan, StartRefusal> {
   );
   if (unmapped !== undefined)
     return err({ code: "tool-unmapped", detail: `\`pi\` cannot bound \`${unmapped}\`` });
+  if (resumeSession?.mode === "fork" && record.flags["--session-dir"] !== true)
+    return err({
+      code: "session-unsupported",
+      detail: "without `--session-dir`, `pi` asks where a fork belongs, and nobody is there to answer",
+    });
   const has = (flag: string): boolean => record.flags[flag] === true;
   const tools = granted(input);
   const argv = [
@@ -171,7 +179,7 @@ function start(input: StartInput): Result<StartPlan, StartRefusal> {
     ...(resumeSession === null
       ? []
       : [resumeSession.mode === "fork" ? "--fork" : "--session", resumeSession.handle]),
-    ...(has("--no-session") && input.keepSession !== true && resumeSession === null ? ["--no-session"] : []),
+    ...sessionStore(input),
   ];
   const bypass = refuseBypass(bypassFlag(argv, BYPASS_FLAGS.pi));
   if (bypass !== null) return err(bypass);
@@ -183,6 +191,15 @@ function start(input: StartInput): Result<StartPlan, StartRefusal> {
     files: [],
     toolGating: "granular",
   });
+}
+
+/** Kept sessions go to the run's own folder, where this version can be told so; others are not kept at all. */
+function sessionStore(input: StartInput): string[] {
+  const has = (flag: string): boolean => input.record.flags[flag] === true;
+  if (input.keepSession !== true && input.resumeSession === null)
+    return has("--no-session") ? ["--no-session"] : [];
+  const folder = input.sessionDir ?? null;
+  return folder !== null && has("--session-dir") ? ["--session-dir", folder] : [];
 }
 
 /** A shell for some commands only does not exist here. Where nobody asked for it by name, the job goes without. */

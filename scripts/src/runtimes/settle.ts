@@ -134,7 +134,8 @@ function exitSignal(exit: ExitFacts, policy: SettlePolicy): ReturnType<typeof st
   return { status, code: null, message: said?.message ?? null };
 }
 
-const boundaryClass = (boundary: string): FailureClass =>
+/** What a refusal at this boundary ends an attempt as, where it is the reason of its end. */
+export const boundaryClass = (boundary: string): FailureClass =>
   boundary.startsWith("sandbox") ? "SANDBOX" : "PERMISSION";
 const denialText = (denial: { boundary: string; requested: string }): string =>
   `stopped at the boundary \`${denial.boundary}\`: ${denial.requested}`;

@@ -254,7 +254,7 @@ describe("everything else is reported together", () => {
   });
 
   it("a session that it cannot go on with", () => {
-    const session = { runtime: "claude", mode: "continue" } as const;
+    const session = { runtime: "claude", mode: "continue", sameFolder: true } as const;
     expect(reasons(claude, { session })).toEqual([]);
     expect(reasons(claude, { session, runtime: "claude" })).toEqual([]);
     expect(reasons(claude, { session: { ...session, mode: "fork" } })).toEqual([
@@ -266,7 +266,7 @@ describe("everything else is reported together", () => {
     expect(reasons(claude, { session, runtime: "codex" })).toEqual([
       "session-unsupported: the job names `codex`, the session is one of `claude`",
     ]);
-    expect(reasons(claude, { session: { runtime: null, mode: "continue" } })).toEqual([
+    expect(reasons(claude, { session: { runtime: null, mode: "continue", sameFolder: true } })).toEqual([
       "session-unsupported: the job whose session it goes on with has no route",
     ]);
   });
@@ -346,7 +346,7 @@ describe("who may lead", () => {
     expect(of(claude, { runtime: "codex" })).toBe(false);
     expect(of(internalRecord(), { runtime: "<verified-cli-runtime>" })).toBe(false);
     expect(of(internalRecord(), {})).toBe(true);
-    expect(of(claude, { session: { runtime: null, mode: "fork" } })).toBe(false);
+    expect(of(claude, { session: { runtime: null, mode: "fork", sameFolder: true } })).toBe(false);
   });
 });
 

@@ -593,7 +593,11 @@ export const anyRouteJob: fc.Arbitrary<RouteJob> = fc.record({
   effort: oneOf(null, null, ...EFFORTS),
   agent: oneOf(null, null, null, "reviewer"),
   skill: oneOf(false, false, false, true),
-  session: oneOf<RouteJob["session"]>(null, null, null, { runtime: "alpha", mode: "continue" }),
+  session: oneOf<RouteJob["session"]>(null, null, null, {
+    runtime: "alpha",
+    mode: "continue",
+    sameFolder: true,
+  }),
   loadBearing: fc.boolean(),
   upstream: fc.record({
     families: fc.subarray<string | null>([null, "anthropic", "openai"]),

@@ -378,7 +378,7 @@ describe("isolation that candidates ask for", () => {
 });
 
 describe("a session", () => {
-  const session = { runtime: "claude", mode: "continue" } as const;
+  const session = { runtime: "claude", mode: "continue", sameFolder: true } as const;
 
   it("pins its runtime and has no fallbacks", () => {
     const answer = route([claude, codex], { session, fallbackRuntime: ["codex"] });
@@ -394,9 +394,9 @@ describe("a session", () => {
       code: "session-unsupported",
       detail: "`claude`: its fork of a session is unsupported",
     });
-    expect(route([claude], { session: { runtime: null, mode: "continue" } }).route.blocked?.code).toBe(
-      "session-unsupported",
-    );
+    expect(
+      route([claude], { session: { runtime: null, mode: "continue", sameFolder: true } }).route.blocked?.code,
+    ).toBe("session-unsupported");
   });
 });
 

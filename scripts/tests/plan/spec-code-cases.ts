@@ -222,6 +222,17 @@ export const CASES = {
     text: job("runtime: claude", "agent: reviewer"),
     says: "9:12 jobs[0].agent job `a` names an `agent`, which only a job in the harness session can have, but its runtime is `claude` | set `runtime: internal`, or remove `agent`",
   },
+  "session-continued-twice": {
+    text: `${second("depends_on: [a]", "session: {from_job: a, mode: continue}")}  - id: c
+    task: scout
+    prompt: x
+    expected_output: x
+    timeout: 1m
+    depends_on: [a]
+    session: {from_job: a, mode: continue}
+`,
+    says: "21:14 jobs[2].session job `c` continues the session of `a`, which job `b` continues already | write `mode: fork`, or continue the session of the later job | 14:14 the first one is here",
+  },
   "session-not-a-dependency": {
     text: second("session: {from_job: a, mode: fork}"),
     says: "13:25 jobs[1].session.from_job job `b` takes its session from `a`, which is not in its `depends_on` | add `a` to `depends_on`",

@@ -24,18 +24,17 @@ describe("fields whose behaviour does not exist yet", () => {
       "20:14 calibration",
       "18:14 defaults.benchmark",
       "104:16 jobs[1].benchmark",
-      "122:14 jobs[3].session",
     ]);
   });
 
   it("are refused by name, with what is missing", () => {
-    expect(unsupportedFields(parse({ prompt: undefined, skill: "review" }))).toEqual([
+    expect(unsupportedFields(parse({ benchmark: { cacheTTLHours: 4 } }))).toEqual([
       {
         severity: "error",
         code: "field-not-supported-yet",
         message:
-          "`jobs[0].skill` is valid, but this version does not have its behaviour yet: it runs a skill on a CLI runtime",
-        path: "jobs[0].skill",
+          "`jobs[0].benchmark` is valid, but this version does not have its behaviour yet: it limits the age of benchmark evidence",
+        path: "jobs[0].benchmark",
         fix: "remove it to run the spec with this version",
       },
     ]);
@@ -43,7 +42,7 @@ describe("fields whose behaviour does not exist yet", () => {
 
   it("are not met by values that change nothing", () => {
     expect(paths({})).toEqual([]);
-    expect(paths({ runtime: "internal", prompt: undefined, skill: "review" })).toEqual([]);
+    expect(paths({ prompt: undefined, skill: "review" })).toEqual([]);
     expect(
       paths(
         {},

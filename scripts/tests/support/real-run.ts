@@ -48,6 +48,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
   readonly resume?: StartInput["resumeSession"];
   readonly keepSession?: boolean;
+  readonly sessionDir?: string;
   /** Called for each event; may cancel. */
   readonly onEvent?: (event: AdapterEvent, supervised: Supervised) => void;
   /** Ends the run as soon as a command line that `endWhen` knows is alive below it. */
@@ -145,6 +146,7 @@ async function runReal(
     worktree: false,
     resumeSession: o.resume ?? null,
     ...(o.keepSession === undefined ? {} : { keepSession: o.keepSession }),
+    ...(o.sessionDir === undefined ? {} : { sessionDir: o.sessionDir }),
   });
   if (!planned.ok) throw new Error(`${planned.error.code}: ${planned.error.detail}`);
   const plan = planned.value;

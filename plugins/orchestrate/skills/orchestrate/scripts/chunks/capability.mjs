@@ -304,6 +304,14 @@ function capabilityOf(identity, layers, claim = null) {
     base
   );
 }
+function rateRecord(record, layers, claim = null) {
+  const { capability, capabilitySource, family, familySource } = capabilityOf(
+    { record, model: null, effort: null },
+    layers,
+    claim
+  );
+  return { capability, capabilitySource, family, familySource };
+}
 function policyLine(identity, tier) {
   const provider = providerOf(identity);
   const fields = [
@@ -352,8 +360,7 @@ function baseFinding(identity, claim) {
     const genuine = !record.gateway && isLive(record) && record.authenticated !== false;
     return genuine ? finding("C3", record.family) : finding("C2", null);
   }
-  const known = provider !== null && !GATEWAY_PROVIDERS.has(provider) && !record.gateway;
-  const plain = finding("C2", known ? provider : null);
+  const plain = finding("C2", record.gateway ? null : familyOfProvider(provider));
   return claim === null ? plain : claimed(
     plain,
     claim,
@@ -394,6 +401,7 @@ function claimed(finding, said, who, trusted, source = "adapter-default") {
   }
   return { ...finding, capability, capabilitySource, family, familySource, ignored };
 }
+var familyOfProvider = (provider) => provider === null || GATEWAY_PROVIDERS.has(provider) ? null : provider;
 function providerOf({ record, model }) {
   const slash = model?.indexOf("/") ?? -1;
   if (!record.vendorBound && model !== null && slash > 0) return model.slice(0, slash);
@@ -798,15 +806,33 @@ function described(adapter, profile, located, request) {
   };
 }
 
+// scripts/src/coordinator/rating.ts
+var ratingBy = (config) => (record) => {
+  const claim = config.declared.find((declared) => declared.entry.id === record.id);
+  return rateRecord(
+    record,
+    config.policy,
+    claim === void 0 ? null : {
+      id: record.id,
+      source: claim.source,
+      confirmed: claim.confirmed,
+      capability: claim.entry.capability ?? null,
+      family: claim.entry.family ?? null
+    }
+  );
+};
+
 export {
   MOCK,
   capabilityOf,
   policyLine,
   matchesModel,
+  familyOfProvider,
   isLive,
   BASE_ENVIRONMENT,
   JOB_MARKER,
   JOB_ANCESTORS,
   childEnvironment,
-  takeInventory
+  takeInventory,
+  ratingBy
 };

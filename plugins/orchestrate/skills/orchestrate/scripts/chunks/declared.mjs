@@ -1013,6 +1013,7 @@ var claude = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "folder", fork: "folder" },
   unmappedTool: (words) => words.find((word) => toolNames(word) === null) ?? null,
   effortLevels: ["low", "medium", "high", "xhigh", "max"]
 };
@@ -1379,6 +1380,8 @@ var codex = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "anywhere", fork: "anywhere" },
+  usageCounts: "thread",
   unmappedTool: (words, _tier, disallowed = []) => unmapped(words, disallowed),
   effortLevels: ["low", "medium", "high", "xhigh"]
 };
@@ -2402,9 +2405,10 @@ var mock = {
   initial: () => initialState,
   observe,
   settle: (state2, exit) => settleAgent(state2, exit),
-  resume: "unsupported",
-  fork: "unsupported",
+  resume: "verified",
+  fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "anywhere", fork: "anywhere" },
   unmappedTool: () => null,
   effortLevels: EFFORTS
 };
@@ -2426,8 +2430,8 @@ function profile4() {
     isolation: { value: "none", evidence: "verified" },
     bypassAbsent: { value: true, evidence: "verified" },
     capture: { value: "structured", evidence: "verified" },
-    resume: "unsupported",
-    fork: "unsupported",
+    resume: "verified",
+    fork: "verified",
     steer: "unsupported",
     structuredOutput: true,
     effortLevels: [...EFFORTS],
@@ -2437,13 +2441,12 @@ function profile4() {
 }
 function start4(input) {
   const { job } = input;
-  if (input.resumeSession !== null)
-    return err({ code: "session-unsupported", detail: "`mock` cannot continue a session" });
   const script = {
     jobId: job.id,
     attempt: input.attempt,
     model: input.candidate.model ?? MOCK_MODELS[0],
-    steps: job.mock ?? defaultSteps(job)
+    steps: job.mock ?? defaultSteps(job),
+    session: input.resumeSession
   };
   const file = `${input.scratch}/mock.json`;
   return ok({
@@ -2723,6 +2726,7 @@ var opencode = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  sessionScope: { continue: "folder", fork: "folder" },
   unmappedTool: (words) => words.find((word) => permissionName(word) === null) ?? null,
   effortLevels: []
 };
@@ -3002,6 +3006,7 @@ var OPTIONAL5 = [
   "--no-skills",
   "--no-prompt-templates",
   "--no-session",
+  "--session-dir",
   "--model",
   "--thinking",
   "--session",
@@ -3066,6 +3071,8 @@ var pi = {
   resume: "verified",
   fork: "verified",
   steer: "unsupported",
+  // A continued session works on in the folder of its first turn; a fork takes the new one.
+  sessionScope: { continue: "folder", fork: "anywhere" },
   unmappedTool: (words) => words.find((word) => toolNames3(word) === null) ?? null,
   effortLevels: ["minimal", "low", "medium", "high", "xhigh"]
 };
@@ -3133,6 +3140,11 @@ function start6(input) {
   );
   if (unmapped3 !== void 0)
     return err({ code: "tool-unmapped", detail: `\`pi\` cannot bound \`${unmapped3}\`` });
+  if (resumeSession?.mode === "fork" && record.flags["--session-dir"] !== true)
+    return err({
+      code: "session-unsupported",
+      detail: "without `--session-dir`, `pi` asks where a fork belongs, and nobody is there to answer"
+    });
   const has = (flag) => record.flags[flag] === true;
   const tools = granted2(input);
   const argv = [
@@ -3146,7 +3158,7 @@ function start6(input) {
     ...candidate.model === null ? [] : ["--model", candidate.model],
     ...candidate.effort === null ? [] : ["--thinking", candidate.effort],
     ...resumeSession === null ? [] : [resumeSession.mode === "fork" ? "--fork" : "--session", resumeSession.handle],
-    ...has("--no-session") && input.keepSession !== true && resumeSession === null ? ["--no-session"] : []
+    ...sessionStore(input)
   ];
   const bypass = refuseBypass(bypassFlag(argv, BYPASS_FLAGS.pi));
   if (bypass !== null) return err(bypass);
@@ -3158,6 +3170,13 @@ function start6(input) {
     files: [],
     toolGating: "granular"
   });
+}
+function sessionStore(input) {
+  const has = (flag) => input.record.flags[flag] === true;
+  if (input.keepSession !== true && input.resumeSession === null)
+    return has("--no-session") ? ["--no-session"] : [];
+  const folder = input.sessionDir ?? null;
+  return folder !== null && has("--session-dir") ? ["--session-dir", folder] : [];
 }
 var droppable = (word, origin) => origin === "tier" && parseToolWord(word).kind === "shell";
 function granted2(input) {
@@ -3193,6 +3212,9 @@ function toolNames3(word) {
 
 // scripts/src/runtimes/registry.ts
 var SHIPPED = [claude, codex, gemini, opencode, pi, internal, mock];
+var TRANSIENT_PATHS = [
+  ...new Set(SHIPPED.flatMap((adapter) => adapter.transientPaths ?? []))
+];
 function adapterFor(id, declared) {
   const shipped = SHIPPED.find((adapter) => adapter.id === id);
   if (shipped !== void 0) return shipped;
@@ -3201,10 +3223,12 @@ function adapterFor(id, declared) {
 }
 
 export {
+  boundaryClass,
   UNPROVEN,
   declaredAdapter,
   internalProfile,
   arbiterSteps,
   SHIPPED,
+  TRANSIENT_PATHS,
   adapterFor
 };

@@ -422,7 +422,9 @@ function effortNotOffered({ candidate: candidate2, job }) {
 function toolUnmapped({ candidate: candidate2, job, world }) {
   const { record } = candidate2;
   if (record.role !== "agent") return null;
-  const word = world.traits(record.id)?.unmappedTool(job.tools.allowed, job.riskTier, job.tools.disallowed) ?? null;
+  const { allowed, disallowed, origin } = job.tools;
+  const needed = origin === "tier" ? allowed.filter((tool) => !/^shell\([\s\S]+\)$/.test(tool)) : allowed;
+  const word = world.traits(record.id)?.unmappedTool(needed, job.riskTier, disallowed) ?? null;
   return word === null ? null : `cannot bound \`${word}\``;
 }
 function captureBelowText({ candidate: candidate2, job }) {
@@ -440,14 +442,16 @@ function skillUndeliverable({ candidate: candidate2, job }) {
   const { record } = candidate2;
   return !job.skill || record.kind === "internal" || record.id === MOCK.id ? null : "nobody proved that it is given skills";
 }
-function sessionUnsupported({ candidate: candidate2, job }) {
+function sessionUnsupported({ candidate: candidate2, job, world }) {
   if (job.session === null) return null;
   if (job.session.runtime === null) return "the job whose session it goes on with has no route";
   const pin = explicit(job);
   if (pin !== null && pin !== job.session.runtime)
     return `the job names \`${pin}\`, the session is one of \`${job.session.runtime}\``;
   const proof = job.session.mode === "fork" ? candidate2.record.fork : candidate2.record.resume;
-  return proof === "verified" ? null : `its ${job.session.mode} of a session is ${proof}`;
+  if (proof !== "verified") return `its ${job.session.mode} of a session is ${proof}`;
+  const scope = world.traits(candidate2.record.id)?.sessionScope?.[job.session.mode];
+  return scope === "folder" && !job.session.sameFolder ? `it can ${job.session.mode} a session only in the folder that it was made in, and the two jobs work in different ones` : null;
 }
 
 // scripts/src/plan/route-words.ts
@@ -1003,7 +1007,10 @@ function routeAgain(job, graph, input) {
       effort: job.effortPinned,
       agent: job.agent,
       skill: job.skill !== null,
-      session: sessionOf(job.session, (id) => byId.get(id)?.route ?? null),
+      session: sessionOf(job.session, placeOf(job), (id) => {
+        const from = byId.get(id);
+        return from === void 0 ? null : { ...placeOf(from), route: from.route };
+      }),
       loadBearing: true,
       upstream: isJudgment(job.task) ? upstream : NOBODY,
       arbiter: false
@@ -1019,6 +1026,10 @@ function routeAgain(job, graph, input) {
     }
   };
 }
+var placeOf = (job) => ({
+  cwd: job.cwd,
+  worktree: job.isolation === "worktree"
+});
 function routeWorld(input) {
   const claims = new Map(
     input.facts.declared.map(({ entry, source, confirmed }) => [
@@ -1055,7 +1066,14 @@ function routePass({ graph, jobs }, world, raises) {
       worktree: isolated.isolation === "worktree",
       dependents: graph.dependents[one.at].length,
       upstream: below !== void 0 && isJudgment(one.job.task) ? below : NOBODY,
-      routeOf: (id) => routed[graph.position.get(id)]?.answer.route ?? null
+      placeOf: (id) => {
+        const from = routed[graph.position.get(id)];
+        return from === void 0 ? null : {
+          cwd: from.derived.job.cwd,
+          worktree: from.isolation.isolation === "worktree",
+          route: from.answer.route
+        };
+      }
     });
     const key = JSON.stringify(asked);
     const answer = answers.get(key) ?? routeJob(asked, world);
@@ -1120,20 +1138,28 @@ function toRouteJob(one, place) {
     riskTier: place.riskTier,
     writer: one.writer,
     worktree: place.worktree,
-    tools: { allowed: one.tools.allowed, disallowed: one.tools.disallowed },
+    tools: one.tools,
     runtime: job.runtime,
     fallbackRuntime: job.fallbackRuntime,
     model: job.model,
     effort: job.effort,
     agent: job.agent,
     skill: job.skill !== null,
-    session: sessionOf(job.session, place.routeOf),
+    session: sessionOf(job.session, { cwd: job.cwd, worktree: place.worktree }, place.placeOf),
     loadBearing: place.dependents > 0 || job.outputs.length > 0 || isJudgment(job.task),
     upstream: place.upstream,
     arbiter: false
   };
 }
-var sessionOf = (session, routeOf) => session === null ? null : { runtime: routeOf(session.fromJob)?.chain[0]?.runtime ?? null, mode: session.mode };
+function sessionOf(session, own, placeOf2) {
+  if (session === null) return null;
+  const from = placeOf2(session.fromJob);
+  return {
+    runtime: from?.route?.chain[0]?.runtime ?? null,
+    mode: session.mode,
+    sameFolder: from !== null && !from.worktree && !own.worktree && from.cwd === own.cwd
+  };
+}
 function transitive(job, byId) {
   const seen = /* @__PURE__ */ new Set();
   const open = [...job.dependsOn];
@@ -1147,6 +1173,8 @@ function transitive(job, byId) {
 
 export {
   checkControls,
+  controlStrength,
+  weakerConcerns,
   decideAfterFailure,
   dispatchCeiling,
   worktreeProblem,

@@ -60,8 +60,10 @@ import {
 } from "./verdict.validate.mjs";
 import {
   checkControls,
+  controlStrength,
   decideAfterFailure,
-  routeAgain
+  routeAgain,
+  weakerConcerns
 } from "./filter.mjs";
 import {
   bytePath,
@@ -76,7 +78,11 @@ import {
   BASE_ENVIRONMENT,
   JOB_ANCESTORS,
   JOB_MARKER,
+  MOCK,
   childEnvironment,
+  familyOfProvider,
+  isLive,
+  ratingBy,
   takeInventory
 } from "./capability.mjs";
 import {
@@ -87,8 +93,10 @@ import {
 } from "./exec.mjs";
 import {
   SHIPPED,
+  TRANSIENT_PATHS,
   adapterFor,
-  arbiterSteps
+  arbiterSteps,
+  boundaryClass
 } from "./declared.mjs";
 import {
   FAILURE_RULES,
@@ -153,7 +161,7 @@ import {
 } from "./dispatch.mjs";
 
 // scripts/src/coordinator/coordinate.ts
-import { join as join16 } from "node:path";
+import { join as join17 } from "node:path";
 
 // scripts/src/coordinator/arbitration.ts
 import { dirname, join as join3, resolve } from "node:path";
@@ -2398,20 +2406,22 @@ function traceStart(s, resumed) {
     }
   });
   if (resumed) return;
-  for (const record of s.inventory.records)
-    s.trace.record({
-      kind: "probe",
-      payload: {
-        runtime: traceRef(record.id),
-        state: record.state,
-        reason: traceRef(record.reason),
-        version: traceRef(record.version),
-        authenticated: record.authenticated,
-        wallMs: null,
-        reused: record.reused
-      }
-    });
+  for (const record of s.inventory.records) traceProbe(s, record);
   for (const job of s.graph.jobs) traceRoute(s, job);
+}
+function traceProbe(s, record) {
+  s.trace.record({
+    kind: "probe",
+    payload: {
+      runtime: traceRef(record.id),
+      state: record.state,
+      reason: traceRef(record.reason),
+      version: traceRef(record.version),
+      authenticated: record.authenticated,
+      wallMs: null,
+      reused: record.reused
+    }
+  });
 }
 function traceRoute(s, job) {
   const first = job.route.chain[0];
@@ -2746,10 +2756,10 @@ async function arbitrate(s, o) {
   return changed;
 }
 var isMockWork = (s, jobId) => jobState(s, jobId).attemptRecords.at(-1)?.runtime === MOCK_RUNTIME;
-function mayAsk(s, jobId, askAgain) {
+function mayAsk(s, jobId, askAgain2) {
   const state = jobState(s, jobId);
   const code2 = state.outcomeBlock?.code;
-  if (askAgain || code2 === void 0) return true;
+  if (askAgain2 || code2 === void 0) return true;
   const attested = code2 === "needs-arbiter" && state.riskTier === "R3" && state.attemptRecords.at(-1)?.arbitration !== null;
   return code2 !== "arbiter-blocked" && code2 !== "not-independent" && !attested;
 }
@@ -4097,6 +4107,84 @@ function archiveCapture(runDir, jobId, attempt) {
   for (const name2 of names2) renameSync(join8(dir, name2), join8(target, name2));
 }
 
+// scripts/src/coordinator/look-again.ts
+var SUSPECT = /* @__PURE__ */ new Set(["RUNTIME_CRASH", "MODEL_UNAVAILABLE", "BAD_FLAG"]);
+async function decideOnLiveEvidence(s, input, startup) {
+  const { job, attempt } = input;
+  const unfit = /* @__PURE__ */ new Set();
+  const asked = /* @__PURE__ */ new Set();
+  const look = async (runtime, member) => {
+    asked.add(runtime);
+    const planned = s.records.get(runtime);
+    const now = await askAgain(s, runtime);
+    if (now === null || planned === void 0 || !stillFits({ job, member, planned, now }))
+      unfit.add(runtime);
+  };
+  let argvChanged = false;
+  if (attempt.failureClass !== null && SUSPECT.has(attempt.failureClass)) {
+    await look(attempt.runtime, job.route.chain[input.jobState.candidateIndex]);
+    argvChanged = attempt.failureClass === "BAD_FLAG" && startsOtherwise(s, attempt.runtime, startup);
+  }
+  for (; ; ) {
+    const decision = decideAfterFailure({
+      ...input,
+      argvChanged,
+      liveCandidates: (runtime) => !unfit.has(runtime)
+    });
+    const member = job.route.chain[decision.candidateIndex];
+    if (decision.action !== "promote" || member === void 0 || asked.has(member.runtime)) return decision;
+    await look(member.runtime, member);
+  }
+}
+function startsOtherwise(s, runtime, startup) {
+  const record = s.records.get(runtime);
+  const next = record === void 0 || startup === null ? null : startup.again(record);
+  return next !== null && JSON.stringify(next) !== JSON.stringify(startup?.argv ?? null);
+}
+async function askAgain(s, runtime) {
+  const declared = s.graph.declaredRuntimes;
+  const inventory = await takeInventory({
+    ids: [runtime],
+    full: false,
+    declared,
+    env: s.env,
+    clock: s.clock,
+    exec,
+    harness: s.graph.harness
+  });
+  const found = inventory.records.find((record2) => record2.id === runtime);
+  const planned = s.records.get(runtime);
+  if (found === void 0) return null;
+  const record = planned === void 0 ? found : {
+    ...found,
+    capability: planned.capability,
+    capabilitySource: planned.capabilitySource,
+    family: planned.family,
+    familySource: planned.familySource
+  };
+  s.renew(record);
+  traceProbe(s, record);
+  return record;
+}
+function stillFits(o) {
+  const { job, member, planned, now } = o;
+  if (!isLive(now) || now.authenticated === false || now.gateway !== planned.gateway) return false;
+  const known = planned.authSource !== "unknown" && now.authSource !== "unknown";
+  if (known && now.authSource !== planned.authSource) return false;
+  if (member?.model != null && now.models !== null && now.kind === "cli") {
+    const offered = now.models.includes(member.model) || now.modelAliases.includes(member.model);
+    if (!offered) return false;
+  }
+  if (member?.effort != null && !now.effortLevels.includes(member.effort)) return false;
+  const held = {
+    riskTier: job.riskTier,
+    writer: job.writer,
+    worktree: job.isolation === "worktree",
+    tools: job.tools.allowed.filter((word) => !job.tools.disallowed.includes(word))
+  };
+  return weakerConcerns(controlStrength(now, held), controlStrength(planned, held)).length === 0;
+}
+
 // scripts/src/coordinator/failure.ts
 async function endWithFailure(s, job, ordinal, end) {
   const rule = FAILURE_RULES[end.failureClass];
@@ -4115,14 +4203,18 @@ async function endWithFailure(s, job, ordinal, end) {
   const attempt = { ...attemptRecord(s, job.id, ordinal), ...patch };
   const before = jobState(s, job.id);
   const jobState_ = { ...before, attemptRecords: [...before.attemptRecords.slice(0, -1), attempt] };
-  const decision = decideAfterFailure({
-    job,
-    jobState: jobState_,
-    attempt,
-    now,
-    quotaWaitMs: s.graph.quotaWaitMs,
-    ...end.unchanged === void 0 ? {} : { unchanged: end.unchanged }
-  });
+  const decision = await decideOnLiveEvidence(
+    s,
+    {
+      job,
+      jobState: jobState_,
+      attempt,
+      now,
+      quotaWaitMs: s.graph.quotaWaitMs,
+      ...end.unchanged === void 0 ? {} : { unchanged: end.unchanged }
+    },
+    end.startup ?? null
+  );
   await s.commit([
     { type: "attempt", jobId: job.id, attempt: ordinal, patch },
     { type: "job", jobId: job.id, patch: following(before, decision) }
@@ -5040,6 +5132,23 @@ function isZeroWork(e, changes, artifacts) {
   return (e.resultText ?? "").split(/\s+/).filter((word) => word !== "").length < 4;
 }
 
+// scripts/src/runtimes/model-match.ts
+function isRequestedModel(o) {
+  const requested = plainName(o.requested, o.provider);
+  const observed = plainName(o.observed, o.provider);
+  if (requested === observed || undated(requested) === undated(observed)) return true;
+  const isAlias = o.aliases.some((alias) => alias.toLowerCase() === requested);
+  return isAlias && observed.split(/[^a-z0-9]+/).includes(requested);
+}
+function plainName(name2, provider) {
+  const bare = name2.toLowerCase().replace(/\[[^\]]*\]$/, "");
+  const slash = bare.indexOf("/");
+  if (slash < 0) return bare;
+  const prefix2 = bare.slice(0, slash);
+  return provider === null || prefix2 === provider.toLowerCase() || prefix2 === "models" ? bare.slice(slash + 1) : bare;
+}
+var undated = (name2) => name2.replace(/[-@]20\d{2}-?\d{2}-?\d{2}$/, "");
+
 // scripts/src/coordinator/consumed.ts
 import { join as join10 } from "node:path";
 function consumedBy(s, job, o) {
@@ -5110,7 +5219,7 @@ function writeJobStatus(s, jobId) {
 async function judgeAttempt(s, o) {
   const { job, ordinal, settlement: settlement2 } = o;
   const resultText = settlement2.resultText === null ? null : s.redact(settlement2.resultText);
-  const seen = { ...o.patch, ...observedPatch(o, resultText) };
+  const seen = { ...o.patch, ...observedPatch(s, o, resultText) };
   if (resultText !== null && o.adapter.agent) writePrivate(jobFile(s.runDir, job.id, "result"), resultText);
   if (!o.treeGone) await recordUnsettled(s, job, ordinal, seen);
   else if (!settlement2.ok) await recordRuntimeFailure(s, o, seen);
@@ -5141,7 +5250,8 @@ async function recordRuntimeFailure(s, o, seen) {
     detail: o.settlement.detail,
     ...o.job.writer && o.place.worktree === null ? { unchanged: await isUnchanged(s, o) } : {},
     resetAt: o.settlement.resetAt,
-    patch: seen
+    patch: seen,
+    ...o.startup === void 0 ? {} : { startup: o.startup }
   });
 }
 async function isUnchanged(s, o) {
@@ -5177,13 +5287,7 @@ async function verify(s, o, facts) {
     ...evidence,
     flags: [.../* @__PURE__ */ new Set([...facts.seen.flags ?? [], ...judged.flags])]
   };
-  if (!judged.ok)
-    return endWithFailure(s, job, ordinal, {
-      failureClass: judged.failureClass ?? "BAD_OUTPUT",
-      ...judged.reason === null ? {} : { reason: judged.reason },
-      detail: judged.detail,
-      patch
-    });
+  if (!judged.ok) return endWithFailure(s, job, ordinal, { ...whyNotEnough(o, judged), patch });
   const kept = await keepArtifacts({
     cwd: place.cwd,
     artifacts: judged.artifacts,
@@ -5203,6 +5307,20 @@ async function verify(s, o, facts) {
   await s.commit([
     { type: "attempt", jobId: job.id, attempt: ordinal, patch: { ...success, c3EscalationReason } }
   ]);
+}
+var NOT_THERE = /* @__PURE__ */ new Set(["missing-artifact", "no-change", "empty-result"]);
+function whyNotEnough(o, judged) {
+  const denied = o.observed.denied.at(-1);
+  if (denied !== void 0 && judged.reason !== null && NOT_THERE.has(judged.reason))
+    return {
+      failureClass: boundaryClass(denied.boundary),
+      detail: `the runtime was refused at the boundary \`${denied.boundary}\`: ${denied.requested}; ${judged.detail ?? judged.reason}`
+    };
+  return {
+    failureClass: judged.failureClass ?? "BAD_OUTPUT",
+    ...judged.reason === null ? {} : { reason: judged.reason },
+    detail: judged.detail
+  };
 }
 async function writeResults(job, place, text) {
   for (const output of job.outputs) {
@@ -5224,11 +5342,15 @@ async function commitWork(s, o, changes) {
     message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})
 
 Run: ${s.runId}`,
-    exclude: [INPUTS_DIR],
+    exclude: [INPUTS_DIR, ...emptyFiles(tree.path, TRANSIENT_PATHS)],
     changedPaths: [...changes.created, ...changes.modified, ...changes.deleted]
   });
   return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
 }
+var emptyFiles = (root, names2) => names2.filter((name2) => {
+  const look = lstatSync(join11(root, name2), { throwIfNoEntry: false });
+  return look?.isFile() && look.size === 0;
+});
 async function layerOne(s, o, facts) {
   const { job, place } = o;
   const lines = outputLines(s, job.id, o);
@@ -5302,24 +5424,43 @@ async function sharedTree(place, judged) {
     ...judged.artifacts.map(({ path, sha256: sha2562 }) => ({ path: `artifact:${path}`, sha256: sha2562 }))
   ]);
 }
-function observedPatch(o, resultText) {
-  const requested = attemptModel(o);
-  const mismatch = requested !== null && o.observed.model !== null && o.observed.model !== requested;
+function observedPatch(s, o, resultText) {
+  const attempt = attemptRecord(s, o.job.id, o.ordinal);
   return {
     model: o.observed.model,
     ...o.observed.provider === null ? {} : { provider: o.observed.provider },
+    ...observedFamily(s, o, attempt),
     sessionHandle: o.observed.sessionHandle,
-    usage: o.observed.usage,
+    usage: o.usage === void 0 ? o.observed.usage : o.usage,
     resultBytes: resultText === null ? null : Buffer.byteLength(resultText),
     resultSha256: resultText === null ? null : sha256(resultText),
     flags: [
       ...o.patch.flags ?? [],
-      ...mismatch ? ["model-mismatch"] : [],
+      ...isOtherModel(s, o, attempt) ? ["model-mismatch"] : [],
       ...o.settlement.suspect ? ["suspect"] : []
     ]
   };
 }
-var attemptModel = (o) => o.job.route.chain.find((c) => c.runtime === o.adapter.id)?.model ?? null;
+function isOtherModel(s, o, attempt) {
+  const observed = o.observed.model;
+  if (attempt.modelRequested === null || observed === null) return false;
+  return !isRequestedModel({
+    requested: attempt.modelRequested,
+    observed,
+    provider: o.observed.provider ?? attempt.provider,
+    aliases: s.records.get(attempt.runtime)?.modelAliases ?? []
+  });
+}
+function observedFamily(s, o, attempt) {
+  const { adapter, observed, job } = o;
+  const candidate = job.route.chain.find(
+    (member) => member.runtime === attempt.runtime && member.model === attempt.modelRequested
+  );
+  const open2 = adapter.agent && adapter.kind === "cli" && adapter.vendor === null && adapter.id !== MOCK.id;
+  if (!open2 || observed.provider === null || candidate?.familySource === "policy") return null;
+  const gateway = s.records.get(adapter.id)?.gateway === true;
+  return { family: gateway ? null : familyOfProvider(observed.provider) };
+}
 
 // scripts/src/coordinator/workplace.ts
 import { isAbsolute as isAbsolute3, join as join12, relative as relative3, resolve as resolve2 } from "node:path";
@@ -6154,7 +6295,6 @@ function namesIn2(root, folder) {
 var READ_MAX_BYTES = 64 * 1024 * 1024;
 var IGNORED_READ_MAX_FILES = 5e3;
 var IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
-var MOUNT_POINTS = /(?:^|\/)\.(?:agents|aws|codex)$/;
 async function takeFingerprint(options) {
   if (lookAt(dirname2(options.root), basename2(options.root))?.kind !== "folder") return UNREADABLE;
   const reader = createReader(options);
@@ -6214,7 +6354,7 @@ var ABSENT2 = {
   blob: null,
   fresh: false
 };
-var isMountPoint = (path, look) => look.kind === "file" && look.size === 0 && MOUNT_POINTS.test(path);
+var isMountPoint = (path, look) => look.kind === "file" && look.size === 0 && TRANSIENT_PATHS.includes(path.slice(path.lastIndexOf("/") + 1));
 function excluder(patterns) {
   const clean = patterns.map((pattern) => pattern.replace(/\/+$/, "")).filter((pattern) => pattern !== "");
   const starts = clean.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));
@@ -6412,7 +6552,8 @@ async function refresh(o) {
     env: o.env,
     clock: o.clock,
     exec,
-    harness
+    harness,
+    rate: ratingBy(config)
   });
   writeInventory(o.runDir, inventory);
   const routes = new Map(
@@ -6533,6 +6674,7 @@ function sessionOf(o, run) {
   const secretValues = Object.entries(o.env.all()).filter(([name2, value]) => looksSecretName(name2) && value.length >= 8).map(([, value]) => value);
   const redact = (text) => redactText(text, secretValues);
   const hardStops = /* @__PURE__ */ new Set();
+  const records2 = new Map(inventory.records.map((record) => [record.id, record]));
   const session = {
     runDir: o.runDir,
     runId: graph.runId,
@@ -6544,7 +6686,7 @@ function sessionOf(o, run) {
     env: o.env,
     self: o.self,
     inventory,
-    records: new Map(inventory.records.map((record) => [record.id, record])),
+    records: records2,
     adapters: adaptersOf(graph),
     events: openEventsLog({
       file: join14(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
@@ -6561,6 +6703,13 @@ function sessionOf(o, run) {
       mono: o.clock.mono
     }),
     redact,
+    renew(record) {
+      records2.set(record.id, record);
+      writeInventory(o.runDir, {
+        ...inventory,
+        records: inventory.records.map((known) => records2.get(known.id) ?? known)
+      });
+    },
     nativeOpen: /* @__PURE__ */ new Set(),
     fault: null,
     hardStops,
@@ -6569,7 +6718,7 @@ function sessionOf(o, run) {
       hardStops.add(end);
       return () => hardStops.delete(end);
     },
-    commit: (records2) => store.commit(records2),
+    commit: (records3) => store.commit(records3),
     fail(error) {
       session.fault ??= error;
     }
@@ -6800,6 +6949,84 @@ function changedLater(s, job, path) {
 // scripts/src/coordinator/attempt.ts
 import { dirname as dirname3, resolve as resolve3 } from "node:path";
 
+// scripts/src/coordinator/agent-sessions.ts
+import { join as join16 } from "node:path";
+function planSession(s, job, o) {
+  const keep = (s.index.dependents.get(job.id) ?? []).some(
+    (id) => s.index.byId.get(id)?.session?.fromJob === job.id
+  );
+  const store = keep || job.session !== null ? storeFor(s, o.adapter.id) : null;
+  if (job.session === null) return ok({ resume: null, keep, store, usedBefore: null });
+  const { fromJob, mode } = job.session;
+  const block2 = (why) => err({
+    code: "session-unsupported",
+    detail: `cannot ${mode} the session of \`${fromJob}\`: ${why}`
+  });
+  const last = jobState(s, fromJob).attemptRecords.at(-1);
+  const from = readSession(s, fromJob);
+  if (last === void 0 || from === null || from.attempt !== last.attempt)
+    return block2("no session of its last attempt is recorded");
+  if (from.runtime !== o.adapter.id)
+    return block2(`it ended on \`${from.runtime}\`, and this job is planned on \`${o.adapter.id}\``);
+  if (!from.kept) return block2("it was not kept");
+  const scope = o.adapter.sessionScope?.[mode];
+  if (scope === void 0) return block2(`nobody proved that \`${o.adapter.id}\` can`);
+  if (scope === "folder" && from.folder !== o.place.cwd)
+    return block2(
+      `\`${o.adapter.id}\` goes on only in the folder it was made in, \`${from.folder}\`, and this job works in \`${o.place.cwd}\``
+    );
+  return ok({ resume: { handle: from.handle, mode }, keep, store, usedBefore: from.threadUsage });
+}
+function recordSession(s, job, o) {
+  const handle = o.observed.sessionHandle;
+  if (handle === null) return;
+  const file = {
+    schemaVersion: 1,
+    jobId: job.id,
+    attempt: o.attempt,
+    runtime: o.adapter.id,
+    handle,
+    kept: o.plan.keep || o.plan.resume !== null,
+    folder: o.place.cwd,
+    store: o.plan.store,
+    continued: job.session === null || o.plan.resume === null ? null : { fromJob: job.session.fromJob, mode: job.session.mode, handle: o.plan.resume.handle },
+    threadUsage: o.adapter.usageCounts === "thread" ? o.observed.usage : null
+  };
+  writePrivate(jobFile(s.runDir, job.id, "session"), `${JSON.stringify(file)}
+`);
+}
+function ownUsage(adapter, plan, usage) {
+  if (usage === null || adapter.usageCounts !== "thread" || plan.resume === null) return usage;
+  const before = plan.usedBefore;
+  const less = (field) => {
+    const total = usage[field];
+    const was = before?.[field] ?? null;
+    return total === null || was === null ? null : Math.max(0, total - was);
+  };
+  return {
+    ...usage,
+    inputTokens: less("inputTokens"),
+    outputTokens: less("outputTokens"),
+    cachedTokens: less("cachedTokens"),
+    source: before === null ? `${usage.source ?? "thread total"}, not divided` : `${usage.source}, its last turn`
+  };
+}
+function storeFor(s, runtime) {
+  const folder = join16(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
+  ensureDir(folder);
+  return folder;
+}
+function readSession(s, jobId) {
+  const text = readTextIfPresent(jobFile(s.runDir, jobId, "session"));
+  if (text === null) return null;
+  try {
+    const value = JSON.parse(text);
+    return value.schemaVersion === 1 && typeof value.handle === "string" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 // scripts/src/coordinator/event-writer.ts
 function eventWriter(s, o) {
   const spanId = spanIdOf(s.runId, o.job.id, String(o.attempt));
@@ -6854,24 +7081,39 @@ async function runAttempt(s, job, onLive) {
   const prepared = await prepare(s, { job, ordinal, agent: adapter.agent });
   if (!prepared.ok) return endWithBlock(s, job, ordinal, prepared.block);
   const { place, briefing, before } = prepared;
-  const planned = adapter.start({
+  const session = planSession(s, job, { adapter, place });
+  if (!session.ok) return endWithBlock(s, job, ordinal, session.error);
+  const startWith = (known) => adapter.start({
     job,
     attempt: ordinal,
     candidate,
-    record,
+    record: known,
     cwd: place.cwd,
     prompt: briefing.text,
     promptFile: jobFile(s.runDir, job.id, "prompt"),
     scratch: supervisorScratch(s, job.id, ordinal),
     self: s.self,
     worktree: place.worktree !== null,
-    resumeSession: null
+    resumeSession: session.value.resume,
+    keepSession: session.value.keep,
+    sessionDir: session.value.store
   });
-  if (!planned.ok)
+  const planned = startWith(record);
+  const startup = {
+    argv: planned.ok ? planned.value.argv : null,
+    again: (known) => {
+      const next = startWith(known);
+      return next.ok ? next.value.argv : null;
+    }
+  };
+  if (!planned.ok) {
+    if (planned.error.code === "session-unsupported") return endWithBlock(s, job, ordinal, planned.error);
     return endWithFailure(s, job, ordinal, {
       failureClass: "BAD_FLAG",
-      detail: `${planned.error.code}: ${planned.error.detail}`
+      detail: `${planned.error.code}: ${planned.error.detail}`,
+      startup
     });
+  }
   traceDispatch(s, job, {
     attempt: ordinal,
     candidate,
@@ -6899,6 +7141,7 @@ async function runAttempt(s, job, onLive) {
     bytes: result.stdout.bytes + result.stderr.bytes,
     endedBy: result.endedBy
   };
+  recordSession(s, job, { attempt: ordinal, adapter, place, plan: session.value, observed });
   if (result.captureError !== null) return s.fail(new CaptureFault(result.captureError));
   if (result.endedBy === "cancel") {
     await endCancelled(s, job, ordinal, result);
@@ -6917,7 +7160,9 @@ async function runAttempt(s, job, onLive) {
     exit,
     patch: exitPatch(s, result),
     treeGone: result.treeGone,
-    stdoutTruncated: result.stdout.truncated
+    stdoutTruncated: result.stdout.truncated,
+    usage: ownUsage(adapter, session.value, observed.usage),
+    startup
   });
   traceEnd(s, job, seen);
 }
@@ -7348,7 +7593,7 @@ function lookedAgain(s, job, state) {
   return [];
 }
 async function loop(s, o) {
-  let askAgain = o.o.resume;
+  let askAgain2 = o.o.resume;
   for (; ; ) {
     for (const jobId of await expireNative(s)) await o.scheduler.changed(jobId);
     await applyInbox(s, o.scheduler);
@@ -7363,8 +7608,8 @@ async function loop(s, o) {
     }
     await o.scheduler.pump();
     if (o.scheduler.idle() && pendingCommands(s.runDir).length === 0) {
-      const changed = s.nativeOpen.size > 0 || s.store.state.cancelRequested ? false : await arbitrate(s, { askAgain });
-      askAgain = false;
+      const changed = s.nativeOpen.size > 0 || s.store.state.cancelRequested ? false : await arbitrate(s, { askAgain: askAgain2 });
+      askAgain2 = false;
       if (!changed) return;
       for (const id of s.index.byId.keys()) await o.scheduler.changed(id);
       continue;
@@ -7386,7 +7631,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = watch(join16(runDir, RUN_FILES.inbox), () => wake.ring());
+    const watcher = watch(join17(runDir, RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {

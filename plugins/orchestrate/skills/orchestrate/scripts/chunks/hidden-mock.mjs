@@ -188,7 +188,8 @@ async function playAll(script) {
     attempt: script.attempt,
     model: script.model,
     // Unique within a run and the same each time it is played.
-    session: `mock-${script.jobId}-${script.attempt}`
+    session: script.session?.mode === "continue" ? script.session.handle : `mock-${script.jobId}-${script.attempt}`,
+    from: script.session?.handle ?? null
   });
   for (const step of script.steps) {
     if (step.attempt === void 0 || step.attempt === script.attempt) await play(player, step);

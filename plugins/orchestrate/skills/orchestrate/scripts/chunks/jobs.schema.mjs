@@ -836,6 +836,7 @@ function checkGraph(spec, say) {
     checkInputs(entry, byId, say);
     checkSession(entry, byId, say);
   }
+  checkContinuedOnce(spec.jobs, say);
   const graph = checkCycles(byId, say);
   checkOutputs(spec, graph, say);
 }
@@ -963,6 +964,25 @@ function checkSession(entry, byId, say) {
         fix: "use one runtime for both, or pass files by `inputs`"
       }
     );
+}
+function checkContinuedOnce(jobs, say) {
+  const first = /* @__PURE__ */ new Map();
+  for (const entry of jobs) {
+    const { session } = entry.job;
+    if (session === void 0 || session.mode !== "continue") continue;
+    const other = first.get(session.from_job);
+    if (other === void 0) first.set(session.from_job, entry);
+    else
+      say(
+        "session-continued-twice",
+        [...entry.path, "session"],
+        `${entry.label} continues the session of ${quoted(session.from_job)}, which ${other.label} continues already`,
+        {
+          fix: "write `mode: fork`, or continue the session of the later job",
+          related: [{ path: [...other.path, "session"], message: "the first one is here" }]
+        }
+      );
+  }
 }
 function checkOutputs(spec, graph, say) {
   const writers = /* @__PURE__ */ new Map();

@@ -25,7 +25,7 @@ import {
 } from "./dispatch.mjs";
 
 // scripts/src/coordinator/load-config.ts
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 // schemas/policy.schema.json
 var policy_schema_default = {
@@ -7891,6 +7891,7 @@ var SPEC_CODES = {
   "session-not-a-dependency": error("a session taken from a job that is no dependency"),
   "session-on-judgment": error("a session carried into review, audit or security work"),
   "session-other-runtime": error("a session taken from a job on another runtime"),
+  "session-continued-twice": error("one session that two jobs continue"),
   "path-outside": error("a path that is absolute, climbs out of its folder or enters `.git`"),
   "bad-glob": error("an ownership glob that is negated, absolute or climbs out of its folder"),
   "input-not-a-dependency": error("an input from a job that is no dependency"),
@@ -8564,11 +8565,18 @@ function loadConfig(o) {
       files.push({ path: runtimesPath, source, kind: "runtimes", sha256: digest, confirmed: isConfirmed });
       for (const entry of parsed.runtimes)
         if (!declared.some((known) => known.entry.id === entry.id))
-          declared.push({ entry, source, confirmed: isConfirmed, path: runtimesPath, sha256: digest });
+          declared.push({
+            entry: placed(entry, dirname(dir)),
+            source,
+            confirmed: isConfirmed,
+            path: runtimesPath,
+            sha256: digest
+          });
     }
   }
   return { policy, declared, approvals, files, diagnostics };
 }
+var placed = (entry, folder) => entry.command.includes("/") ? { ...entry, command: resolve(folder, entry.command) } : entry;
 function readConfirmed(home) {
   const text = readTextIfPresent(join(home, CONFIG_DIR, CONFIRMED_FILE));
   if (text === null) return /* @__PURE__ */ new Set();

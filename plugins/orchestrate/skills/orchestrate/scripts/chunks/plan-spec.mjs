@@ -26,6 +26,7 @@ import {
 } from "./dispatch.mjs";
 import {
   MOCK,
+  ratingBy,
   takeInventory
 } from "./capability.mjs";
 import {
@@ -316,7 +317,8 @@ async function planSpec(o) {
     env: o.env,
     clock: o.clock,
     exec,
-    harness: o.flags.harness
+    harness: o.flags.harness,
+    rate: ratingBy(loaded.config)
   });
   const repos = await reposOf(jobs, top);
   const tracked = /* @__PURE__ */ new Map();

@@ -18,7 +18,6 @@ var perJob = (field, behaviour, used) => ({
   behaviour,
   used: (spec) => spec.jobs.flatMap((job, index) => used(job) ? [["jobs", index, field]] : [])
 });
-var TAKES_SKILLS = /* @__PURE__ */ new Set(["internal", "mock"]);
 var CALLED_ARBITER = "mock";
 var UNSUPPORTED_FIELDS = [
   top("budget", "stops admission when a cost is reached", (spec) => spec.budget !== void 0),
@@ -38,13 +37,7 @@ var UNSUPPORTED_FIELDS = [
     behaviour: "limits the age of benchmark evidence",
     used: (spec) => spec.defaults?.benchmark === void 0 ? [] : [["defaults", "benchmark"]]
   },
-  perJob("benchmark", "limits the age of benchmark evidence", (job) => job.benchmark !== void 0),
-  perJob("session", "continues the session of a dependency", (job) => job.session !== void 0),
-  perJob(
-    "skill",
-    "runs a skill on a CLI runtime",
-    (job) => job.skill !== void 0 && !TAKES_SKILLS.has(job.runtime)
-  )
+  perJob("benchmark", "limits the age of benchmark evidence", (job) => job.benchmark !== void 0)
 ];
 function unsupportedFields(spec, options = {}) {
   return UNSUPPORTED_FIELDS.flatMap(

@@ -1,0 +1,119 @@
+/**
+ * A second look at the host after a failure: a runtime is asked again before it is tried again or takes over, so that a
+ * binary that is gone, a login that ended or a weaker configuration is not dispatched to once more.
+ */
+import type { Candidate, FailureClass, Inventory, PlanJob, RuntimeRecord } from "../core/runtime.ts";
+import { exec } from "../host/exec.ts";
+import { isLive } from "../plan/capability.ts";
+import { controlStrength, weakerConcerns } from "../plan/controls.ts";
+import { decideAfterFailure, type FailureDecision, type FailureInput } from "../plan/failure.ts";
+import { takeInventory } from "../run/inventory.ts";
+import type { Session } from "./session.ts";
+import { traceProbe } from "./trace-points.ts";
+
+/** How the attempt was started, and how it would be started with a newer record. */
+export interface Startup {
+  /** Null: it was refused before it started. */
+  readonly argv: readonly string[] | null;
+  /** Null: refused again. */
+  readonly again: (record: RuntimeRecord) => readonly string[] | null;
+}
+
+/** Classes after which the runtime itself is asked again before anything else. */
+const SUSPECT: ReadonlySet<FailureClass> = new Set(["RUNTIME_CRASH", "MODEL_UNAVAILABLE", "BAD_FLAG"]);
+
+/** The step after a failure, decided on what the host says now. Each runtime is asked at most once. */
+export async function decideOnLiveEvidence(
+  s: Session,
+  input: Omit<FailureInput, "liveCandidates" | "argvChanged">,
+  startup: Startup | null,
+): Promise<FailureDecision> {
+  const { job, attempt } = input;
+  const unfit = new Set<string>();
+  const asked = new Set<string>();
+  const look = async (runtime: string, member: Candidate | undefined): Promise<void> => {
+    asked.add(runtime);
+    const planned = s.records.get(runtime);
+    const now = await askAgain(s, runtime);
+    if (now === null || planned === undefined || !stillFits({ job, member, planned, now }))
+      unfit.add(runtime);
+  };
+  let argvChanged = false;
+  if (attempt.failureClass !== null && SUSPECT.has(attempt.failureClass)) {
+    await look(attempt.runtime, job.route.chain[input.jobState.candidateIndex]);
+    argvChanged = attempt.failureClass === "BAD_FLAG" && startsOtherwise(s, attempt.runtime, startup);
+  }
+  for (;;) {
+    const decision = decideAfterFailure({
+      ...input,
+      argvChanged,
+      liveCandidates: (runtime) => !unfit.has(runtime),
+    });
+    const member = job.route.chain[decision.candidateIndex];
+    if (decision.action !== "promote" || member === undefined || asked.has(member.runtime)) return decision;
+    await look(member.runtime, member);
+  }
+}
+
+function startsOtherwise(s: Session, runtime: string, startup: Startup | null): boolean {
+  const record = s.records.get(runtime);
+  const next = record === undefined || startup === null ? null : startup.again(record);
+  return next !== null && JSON.stringify(next) !== JSON.stringify(startup?.argv ?? null);
+}
+
+/** The new record, which counts for the rest of the run; null when the runtime is unknown. */
+async function askAgain(s: Session, runtime: string): Promise<RuntimeRecord | null> {
+  // graph.json holds entries that were validated when the run was prepared.
+  const declared = s.graph.declaredRuntimes as unknown as Parameters<typeof takeInventory>[0]["declared"];
+  const inventory: Inventory = await takeInventory({
+    ids: [runtime],
+    full: false,
+    declared,
+    env: s.env,
+    clock: s.clock,
+    exec,
+    harness: s.graph.harness,
+  });
+  const found = inventory.records.find((record) => record.id === runtime);
+  const planned = s.records.get(runtime);
+  if (found === undefined) return null;
+  // What the operator's files said of it when the run was planned stays as it was.
+  const record: RuntimeRecord =
+    planned === undefined
+      ? found
+      : {
+          ...found,
+          capability: planned.capability,
+          capabilitySource: planned.capabilitySource,
+          family: planned.family,
+          familySource: planned.familySource,
+        };
+  s.renew(record);
+  traceProbe(s, record);
+  return record;
+}
+
+/** Live, logged in as planned, behind the same endpoint, offering what it is asked for, and held back no less than planned. */
+function stillFits(o: {
+  readonly job: PlanJob;
+  readonly member: Candidate | undefined;
+  readonly planned: RuntimeRecord;
+  readonly now: RuntimeRecord;
+}): boolean {
+  const { job, member, planned, now } = o;
+  if (!isLive(now) || now.authenticated === false || now.gateway !== planned.gateway) return false;
+  const known = planned.authSource !== "unknown" && now.authSource !== "unknown";
+  if (known && now.authSource !== planned.authSource) return false;
+  if (member?.model != null && now.models !== null && now.kind === "cli") {
+    const offered = now.models.includes(member.model) || now.modelAliases.includes(member.model);
+    if (!offered) return false;
+  }
+  if (member?.effort != null && !now.effortLevels.includes(member.effort)) return false;
+  const held = {
+    riskTier: job.riskTier,
+    writer: job.writer,
+    worktree: job.isolation === "worktree",
+    tools: job.tools.allowed.filter((word) => !job.tools.disallowed.includes(word)),
+  };
+  return weakerConcerns(controlStrength(now, held), controlStrength(planned, held)).length === 0;
+}
