@@ -9,8 +9,18 @@ const STRING_FRAMES: ReadonlySet<number> = new Set([
   0x5d, 0x50, 0x58, 0x5e, 0x5f, 0x5c, 0x37, 0x38, 0x3d, 0x3e,
 ]);
 
-/** The opening of a colour code inside a JSON string. */
-const JSON_ESC = Buffer.from("\\u001b[");
+/** What follows the backslash of a colour code inside a JSON string; some encoders write B. */
+const JSON_ESC = [Buffer.from("u001b["), Buffer.from("u001B[")] as const;
+/** Backslashes before it: in JSON, in JSON inside JSON, and once more. */
+const ESC_RUNS: ReadonlySet<number> = new Set([1, 2, 4]);
+/** Backslashes that stand for a backslash and the beginning of `\n` or `\r`, likewise. */
+const WRAP_RUNS: ReadonlySet<number> = new Set([3, 6, 12]);
+/** A longer run of backslashes is text. */
+const MAX_RUN = 12;
+/** The longest beginning of any of these that can stand at the end of what is there. */
+const MAX_OPENING = MAX_RUN + 6;
+const LETTER_N = 0x6e;
+const LETTER_R = 0x72;
 
 /** A control sequence longer than this is text. */
 const MAX_CSI = 64;
@@ -35,13 +45,19 @@ export function plainView(raw: Buffer): PlainView {
 
 function hasWraps(raw: Buffer): boolean {
   if (raw.indexOf(BACKSLASH) < 0) return false;
-  const end = raw.length;
-  // The end may be the beginning of one: the longest beginning has six bytes.
-  const tail = raw.lastIndexOf(BACKSLASH);
-  if (tail === end - 1 || (end - tail < JSON_ESC.length && beginsWith(JSON_ESC, raw, tail))) return true;
-  if (tail === end - 2 && raw[end - 1] === RETURN) return true;
-  return raw.indexOf("\\\n") >= 0 || raw.indexOf("\\\r\n") >= 0 || raw.indexOf(JSON_ESC) >= 0;
+  // The end may be the beginning of one.
+  for (let at = Math.max(0, raw.length - MAX_OPENING); at < raw.length; at += 1)
+    if (raw[at] === BACKSLASH && wrapLength(raw, at) < 0) return true;
+  return WRAPS.some((wrap) => raw.indexOf(wrap) >= 0);
 }
+
+const WRAPS: readonly (string | Buffer)[] = [
+  "\\\n",
+  "\\\r\n",
+  "\\\\\\n",
+  "\\\\\\r",
+  ...JSON_ESC.map((esc) => Buffer.concat([Buffer.of(BACKSLASH), esc])),
+];
 
 /** Whether everything in `raw` from `at` on is a beginning of `whole`. */
 function beginsWith(whole: Buffer, raw: Buffer, at: number): boolean {
@@ -75,18 +91,44 @@ function strip(raw: Buffer): PlainView {
   return { bytes: bytes.subarray(0, out), map: map.subarray(0, out + 1), openFrom };
 }
 
-/** Length of backslash + line end, or of a colour code escaped for JSON; 0 when it is none, -1 when more bytes decide. */
+/**
+ * Length of backslash + line end, raw or escaped for JSON, or of a colour code escaped for JSON; 0 when it is none, -1
+ * when more bytes decide.
+ */
 function wrapLength(raw: Buffer, at: number): number {
   const next = raw[at + 1];
-  if (next === undefined) return -1;
   if (next === NEWLINE) return 2;
-  if (next === JSON_ESC[1] && beginsWith(JSON_ESC, raw, at)) {
-    if (raw.length - at < JSON_ESC.length) return -1;
-    return controlLength(raw, at, JSON_ESC.length);
+  if (next === RETURN) return raw[at + 2] === undefined ? -1 : raw[at + 2] === NEWLINE ? 3 : 0;
+  const run = runOf(raw, at);
+  if (run > MAX_RUN) return 0;
+  const end = at + run;
+  if (raw[end] === undefined) return -1;
+  // In the middle of a run only its last backslash can begin something.
+  const whole = raw[at - 1] !== BACKSLASH;
+  if (ESC_RUNS.has(run) && (whole || run === 1)) {
+    const esc = JSON_ESC.find((opening) => beginsWith(opening, raw, end));
+    if (esc !== undefined)
+      return raw.length - end < esc.length ? -1 : controlLength(raw, at, run + esc.length);
   }
-  if (next !== RETURN) return 0;
-  const after = raw[at + 2];
-  return after === undefined ? -1 : after === NEWLINE ? 3 : 0;
+  return whole && WRAP_RUNS.has(run) ? escapedWrapLength(raw, at, run) : 0;
+}
+
+/** `\\\\\\n` or `\\\\\\r\\n` and their likes one level deeper: `run` backslashes from `at` on are known. */
+function escapedWrapLength(raw: Buffer, at: number, run: number): number {
+  const letter = raw[at + run];
+  if (letter === LETTER_N) return run + 1;
+  if (letter !== LETTER_R) return 0;
+  const behind = at + run + 1;
+  const second = runOf(raw, behind);
+  if (raw[behind + second] === undefined && second <= run / 3) return -1;
+  return second === run / 3 && raw[behind + second] === LETTER_N ? run + 1 + second + 1 : 0;
+}
+
+/** Backslashes in a row from `at` on, counted up to one more than matter. */
+function runOf(raw: Buffer, at: number): number {
+  let run = 0;
+  while (run <= MAX_RUN && raw[at + run] === BACKSLASH) run += 1;
+  return run;
 }
 
 /**

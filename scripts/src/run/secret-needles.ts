@@ -15,16 +15,19 @@ export function secretNeedles(values: readonly string[]): Buffer[] {
     const trimmed = value.trim();
     if (trimmed.length < MIN_VALUE) continue;
     for (const line of trimmed.split(/[\r\n]+/)) addLine(texts, line, trimmed);
-    if (trimmed.length >= MIN_ENCODED) for (const form of encodings(trimmed)) addPieces(texts, form);
+    if (trimmed.length >= MIN_ENCODED) for (const form of encodings(trimmed)) addPieces(texts, seenAs(form));
   }
   return [...texts].map((text) => Buffer.from(text));
 }
 
 /** A value of several lines is masked line by line: its output may be indented, wrapped or end its lines otherwise. */
 function addLine(texts: Set<string>, line: string, whole: string): void {
-  const seen = plainView(Buffer.from(line)).bytes.toString().replace(/\\+$/, "").trim();
+  const seen = seenAs(line).replace(/\\+$/, "").trim();
   if (seen.length >= (line === whole ? MIN_VALUE : MIN_ENCODED)) addPieces(texts, seen);
 }
+
+/** The text as it is searched: what a reader does not see is taken out of both, and so is a beginning of that at its end. */
+const seenAs = (text: string): string => plainView(Buffer.from(text)).bytes.toString();
 
 function addPieces(texts: Set<string>, text: string): void {
   if (Buffer.byteLength(text) < MIN_VALUE) return;

@@ -46,6 +46,30 @@ const FORMS: readonly (readonly [string, string])[] = [
     `{"text":"${github.slice(0, 20)}\\u001b[1m${github.slice(20)}"}`,
   ],
   ["wrapped over two lines", `${anthropic.slice(0, 46)}\\\n${anthropic.slice(46)}`],
+  [
+    "wrapped over two lines inside JSON",
+    JSON.stringify({ text: `${anthropic.slice(0, 46)}\\\n${anthropic.slice(46)}` }),
+  ],
+  [
+    "wrapped over two lines with CRLF inside JSON",
+    JSON.stringify({ text: `${anthropic.slice(0, 46)}\\\r\n${anthropic.slice(46)}` }),
+  ],
+  [
+    "wrapped over two lines inside JSON inside JSON",
+    JSON.stringify(JSON.stringify({ text: `${anthropic.slice(0, 46)}\\\n${anthropic.slice(46)}` })),
+  ],
+  [
+    "a known value wrapped inside JSON three deep",
+    JSON.stringify(JSON.stringify(JSON.stringify(`${known.slice(0, 15)}\\\r\n${known.slice(15)}`))),
+  ],
+  [
+    "with a colour change escaped twice",
+    JSON.stringify(JSON.stringify({ text: `${github.slice(0, 20)}\u001b[1m${github.slice(20)}` })),
+  ],
+  [
+    "with a colour change escaped in capitals",
+    `{"text":"${github.slice(0, 20)}\\u001B[1m${github.slice(20)}"}`,
+  ],
   ["a private key", `-----BEGIN PRIVATE KEY-----\n${pem[0]}\n${pem[1]}\n-----END PRIVATE KEY-----`],
   [
     "a private key on one line",
@@ -80,11 +104,12 @@ const GRAMS = new Set(
 );
 
 const ESC = "\u001b";
-const COLOUR = new RegExp(`(?:${ESC}|\\\\u001b)\\[[0-9;]*m`, "g");
+const COLOUR = new RegExp(`(?:${ESC}|\\\\+u001[bB])\\[[0-9;]*m`, "g");
+const WRAP = /\\\r?\n|\\{3,12}(?:r\\+)?n/g;
 
 /** Twelve characters of a secret in a row, as they stand or once colours and wraps are taken away; null: none. */
 function leak(text: string): string | null {
-  const plain = text.replace(COLOUR, "").replaceAll("\\\n", "");
+  const plain = text.replace(COLOUR, "").replace(WRAP, "");
   for (const view of [text, plain])
     for (let at = 0; at + 12 <= view.length; at += 1)
       if (GRAMS.has(view.slice(at, at + 12))) return view.slice(at, at + 12);
@@ -306,7 +331,7 @@ describe("bad input", () => {
 
   it("endless colour codes or wraps are not held back for ever", () => {
     for (const beginning of ["", "x", "password:\n"])
-      for (const unit of ["\u001b[1m", "\\\n"]) {
+      for (const unit of ["\u001b[1m", "\\\n", "\\\\\\n", "\\\\\\r\\n", "\\"]) {
         const redactor = createRedactor({ values: [] });
         const chunk = fill(unit);
         let out = redactor.push(Buffer.from(beginning)).length;

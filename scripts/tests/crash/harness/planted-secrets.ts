@@ -80,7 +80,7 @@ export function plantedSecrets(seed: number): PlantedSecrets {
 
 /** Where pieces of the values are found in `text`, also across colours and wrapped lines. */
 export function leaksIn(text: string, values: readonly string[]): string[] {
-  const plain = text.replace(ANSI, "").replace(/\\\r?\n/g, "");
+  const plain = text.replace(ANSI, "").replace(WRAP, "");
   return values.flatMap((value) => {
     for (let at = 0; at + LEAK_CHARS <= value.length; at += 1) {
       const piece = value.slice(at, at + LEAK_CHARS);
@@ -92,7 +92,9 @@ export function leaksIn(text: string, values: readonly string[]): string[] {
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal colours are made of them
-const ANSI = /\u001b\[[0-9;]*m/g;
+const ANSI = /(?:\u001b|\\+u001b)\[[0-9;]*m/g;
+/** A wrapped line, as it stands or inside JSON, to any depth. */
+const WRAP = /\\\r?\n|\\{3,12}(?:r\\+)?n/g;
 
 /** Every name, link and byte below a folder. */
 export function leaksBelow(folder: string, values: readonly string[]): string[] {
