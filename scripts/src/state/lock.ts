@@ -6,7 +6,7 @@
  * one process can, and renamed over the lock once the claimant has seen that the dead lock still stands. A claimant that
  * died is succeeded in the same way. Nobody ever removes what another may hold.
  */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
@@ -43,7 +43,7 @@ export function acquireLock(o: { runDir: string; clock: Clock } & Partial<Ports>
   const disk = o.disk ?? systemDisk;
   const self = o.self ?? identityOf(process.pid);
   const path = join(o.runDir, RUN_FILES.lock);
-  const temp = `${path}.${randomUUID()}.tmp`;
+  const temp = `${path}.${ownMark(self)}.${randomBytes(8).toString("hex")}.tmp`;
   const mine = Buffer.from(
     `${JSON.stringify({ ...self, token: randomUUID(), since: isoTime(o.clock.now()) })}\n`,
   );
@@ -55,7 +55,7 @@ export function acquireLock(o: { runDir: string; clock: Clock } & Partial<Ports>
     } finally {
       disk.remove(temp);
     }
-    sweep(disk, o.runDir);
+    sweep(disk, o.runDir, self);
     disk.syncDirNow(o.runDir);
   } catch (error) {
     return err({ code: "io", owner: null, reason: ioFault("write", error, path).message });
@@ -192,19 +192,37 @@ function parseOwner(bytes: Buffer): ProcessIdentity | null {
   return { pid, startTime: text(startTime), bootId: text(bootId), host: text(host) ?? "" };
 }
 
-const LEFTOVER = /^lock\.(next-[0-9a-f]{24}|[0-9a-f-]{36}\.tmp)$/;
+/** Who writes a file, said by its name before it has a content: host and boot as digests, pid, start time. */
+const ownMark = (self: ProcessIdentity): string =>
+  `${digest(self.host)}-${digest(self.bootId ?? "")}-${self.pid}-${self.startTime ?? "unknown"}`;
 
-/** Removes what dead contenders left. A live one's file stays; so does one whose writer died before the content. */
-function sweep(disk: Disk, runDir: string): void {
+const digest = (text: string): string => sha256(text).slice(0, 8);
+
+const LEFTOVER = /^lock\.(?:next-[0-9a-f]{24}|([0-9a-f]{8})-([0-9a-f]{8})-(\d+)-(\w+)\.[0-9a-f]{16}\.tmp)$/;
+
+/** Removes what dead contenders left. A live one's file stays, and so does one of which nobody can tell. */
+function sweep(disk: Disk, runDir: string, self: ProcessIdentity): void {
   for (const name of disk.list(runDir).filter((entry) => LEFTOVER.test(entry))) {
     try {
       const path = join(runDir, name);
-      const owner = parseOwner(disk.read(path) ?? Buffer.alloc(0));
+      const owner = parseOwner(disk.read(path) ?? Buffer.alloc(0)) ?? ownerByName(name, self);
       if (owner !== null && liveness(owner) === "dead") disk.remove(path);
     } catch {
       // A leftover that cannot be read or removed hinders nobody.
     }
   }
+}
+
+/** Of a file whose writer died before the content; null when that was on another host. */
+function ownerByName(name: string, self: ProcessIdentity): ProcessIdentity | null {
+  const [, host, boot, pid, startTime] = LEFTOVER.exec(name) ?? [];
+  if (host !== digest(self.host)) return null;
+  return {
+    pid: Number(pid),
+    startTime: startTime === "unknown" ? null : (startTime ?? null),
+    bootId: boot === digest(self.bootId ?? "") ? self.bootId : "an earlier boot",
+    host: self.host,
+  };
 }
 
 function held(disk: Disk, path: string, mine: Buffer): Lock {

@@ -193,13 +193,29 @@ test("whoever judged a lock that was succeeded meanwhile backs off", async () =>
   expect(readFileSync(join(runDir, "lock"), "utf8")).toBe(JSON.stringify(me));
 });
 
-test("what dead contenders left is swept, what a live one holds is not", async () => {
+test("what dead contenders left is swept, also without a content; what may be a live one's is not", async () => {
   const runDir = tempDir();
-  const uuid = "11111111-1111-1111-1111-111111111111";
-  writeFileSync(join(runDir, `lock.${uuid}.tmp`), JSON.stringify(await deadProcess()));
-  writeFileSync(join(runDir, `lock.${uuid.replaceAll("1", "2")}.tmp`), JSON.stringify(me));
+  const dead = await deadProcess();
+  const digest = (text: string | null): string => sha256(text ?? "").slice(0, 8);
+  const leave = (o: Partial<ProcessIdentity>, serial: number, content = ""): string => {
+    const who = { ...me, ...o };
+    const mark = [digest(who.host), digest(who.bootId), who.pid, who.startTime ?? "unknown"].join("-");
+    const name = `lock.${mark}.${String(serial).padStart(16, "0")}.tmp`;
+    writeFileSync(join(runDir, name), content);
+    return name;
+  };
+  leave(dead, 1, JSON.stringify(dead));
+  leave({ pid: dead.pid }, 2);
+  leave({ startTime: "1" }, 3);
+  leave({ bootId: "00000000-0000-0000-0000-000000000000" }, 4);
+  leave({ startTime: "1" }, 5, '{"pid":');
+  const kept = [
+    leave({}, 6),
+    leave({}, 7, JSON.stringify(me)),
+    leave({ host: "elsewhere", pid: dead.pid }, 8),
+  ];
   mine(runDir);
-  expect(readdirSync(runDir).sort()).toEqual(["lock", `lock.${uuid.replaceAll("1", "2")}.tmp`]);
+  expect(readdirSync(runDir).sort()).toEqual(["lock", ...kept].sort());
 });
 
 test("a file system without links locks by exclusive creation", async () => {

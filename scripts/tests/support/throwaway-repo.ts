@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
+import { coordinatorsGone } from "./coordinators.ts";
 
 export interface ThrowawayRepo {
   readonly path: string;
@@ -26,9 +27,11 @@ export interface ThrowawayRepo {
 
 const made: string[] = [];
 
-afterEach(() => {
-  for (const path of made.splice(0))
+afterEach(async () => {
+  for (const path of made.splice(0)) {
+    await coordinatorsGone(path);
     rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
 });
 
 /** A temporary folder, removed after the test. */

@@ -45,13 +45,10 @@ export function historyOf(scene: Pick<Scene, "lane" | "finished">, lives: readon
   const read = lane.read();
   const untidy = [
     ...(read.ok ? read.value.repairs : []),
-    ...readdirSync(lane.runDir).filter((name) => /\.tmp$|^lock/.test(name) && !UNOWNED_LOCK.test(name)),
+    ...readdirSync(lane.runDir).filter((name) => /\.tmp$|^lock/.test(name)),
   ];
   return { jobs: lane.jobs, ledger: lane.ledger(), lives, survivors: lane.survivors(), untidy, finished };
 }
-
-/** Left by a process that was killed before it had written its name into it, so nobody can tell that it is dead. */
-const UNOWNED_LOCK = /^lock\.[0-9a-f-]{36}\.tmp$/;
 
 const ERRNO: Partial<Record<Fault["mode"], string>> = { eio: "EIO", enospc: "ENOSPC", eacces: "EACCES" };
 
