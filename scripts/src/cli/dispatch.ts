@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Diagnostic } from "../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import { runnable, TOOL } from "../core/tool-word.ts";
 import { systemClock } from "../host/clock.ts";
 import { type Environment, systemEnvironment } from "../host/env.ts";
 import type { StateFault } from "../state/fault.ts";
@@ -11,6 +12,7 @@ import { HIDDEN_COMMANDS } from "./commands.ts";
 import { type CommandContext, type CommandResult, failure } from "./context.ts";
 import type { Excerpts } from "./excerpt.ts";
 import { createPrinter, type Printer } from "./output.ts";
+import { scriptOf } from "./own-command.ts";
 
 export async function dispatch(argv: readonly string[], self: readonly string[]): Promise<ExitCode> {
   const env = systemEnvironment();
@@ -34,7 +36,7 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
   }
   try {
     const { handler } = await request.spec.load();
-    const result = await handler(contextOf(env, self, printer), request.parsed);
+    const result = withRunnableFixes(await handler(contextOf(env, self, printer), request.parsed), self);
     printer.result(request.spec.name, result, json ? undefined : await excerptsOf(result, env.cwd));
     return result.exitCode;
   } catch (fault) {
@@ -42,7 +44,7 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
     if (!json && known === null) throw fault;
     const message = fault instanceof Error ? fault.message : String(fault);
     const found: Diagnostic = known ?? { severity: "error", code: "internal-error", message };
-    printer.result(request.spec.name, failure(EXIT.environment, [found]));
+    printer.result(request.spec.name, withRunnableFixes(failure(EXIT.environment, [found]), self));
     return EXIT.environment;
   }
 }
@@ -53,6 +55,16 @@ function stateFault(error: unknown): Diagnostic | null {
   const { code, message, hint } = error.fault as StateFault;
   return { severity: "error", code, message, fix: hint };
 }
+
+const withRunnableFixes = (result: CommandResult, self: readonly string[]): CommandResult =>
+  result.diagnostics.some(({ fix }) => fix?.includes(TOOL))
+    ? {
+        ...result,
+        diagnostics: result.diagnostics.map((d) =>
+          d.fix === undefined ? d : { ...d, fix: runnable(d.fix, scriptOf({ self })) },
+        ),
+      }
+    : result;
 
 const contextOf = (env: Environment, self: readonly string[], out: Printer): CommandContext => ({
   env,

@@ -6,7 +6,7 @@ import { nextActions } from "../coordinator/next-actions.ts";
 import { createProgress } from "../coordinator/progress.ts";
 import { findRunDir } from "../coordinator/run-dir.ts";
 import type { CoordinatorProcess } from "../coordinator/start.ts";
-import { type RunView, viewRun } from "../coordinator/view.ts";
+import { type RunView, type ViewFault, viewRun } from "../coordinator/view.ts";
 import { workspaceRoot } from "../coordinator/workspace-root.ts";
 import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
@@ -25,19 +25,16 @@ export function openRun(ctx: CommandContext, which: string | undefined): Result<
       ]),
     );
   const view = viewRun({ runDir: found.value.path, script: scriptOf(ctx) });
-  if (view.ok) return ok(view.value);
-  const fault = view.error;
+  return view.ok ? ok(view.value) : err(unreadable(view.error));
+}
+
+/** The run's files are damaged, foreign, newer or gone. */
+function unreadable(fault: ViewFault): CommandResult {
   const hint = "hint" in fault ? fault.hint : fault.fix;
-  return err(
-    failure(EXIT.environment, [
-      {
-        severity: "error",
-        code: fault.code,
-        message: fault.message,
-        ...(hint === null ? {} : { fix: hint }),
-      },
-    ]),
-  );
+  const { code, message } = fault;
+  return failure(EXIT.environment, [
+    { severity: "error", code, message, ...(hint === null ? {} : { fix: hint }) },
+  ]);
 }
 
 /** Watches until `until`, then says how the run stands. The exit code is the contract's for `run`, `resume` and `wait`. */
@@ -63,10 +60,7 @@ export async function attachAndReport(
   });
   const own = o.coordinator === null ? null : await exitIfGone(o.coordinator, end);
   const after = viewRun({ runDir: o.view.runDir, script: scriptOf(ctx) });
-  if (!after.ok)
-    return failure(EXIT.environment, [
-      { severity: "error", code: after.error.code, message: after.error.message },
-    ]);
+  if (!after.ok) return unreadable(after.error);
   return standing(ctx, after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
 }
 

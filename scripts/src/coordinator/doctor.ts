@@ -1,6 +1,8 @@
 /** What on this host would hang or weaken a run, each with the one command that fixes it. */
+
 import { accessSync, constants } from "node:fs";
 import type { Inventory, RuntimeRecord } from "../core/runtime.ts";
+import { TOOL } from "../core/tool-word.ts";
 import type { Environment } from "../host/env.ts";
 import { findRepo, gitVersion, MIN_GIT } from "../host/git.ts";
 
@@ -136,7 +138,7 @@ function recordFaults(record: RuntimeRecord): HostFault[] {
       subject: record.id,
       weight: "fault",
       what: `unusable here: ${record.reason ?? "its probe failed"}.`,
-      fix: `probe ${record.id}`,
+      fix: `${TOOL} probe ${record.id}`,
     });
   if (record.gateway)
     faults.push({

@@ -28,8 +28,10 @@ export interface ViewInput {
   readonly script: string;
 }
 
+export type ViewFault = StateFault | GraphFault;
+
 /** Writes nothing. */
-export function viewRun(o: ViewInput): Result<RunView, StateFault | GraphFault> {
+export function viewRun(o: ViewInput): Result<RunView, ViewFault> {
   const read = readRun(o.runDir);
   if (!read.ok) return err(read.error);
   const graph = readGraph(o.runDir, read.value.state.graphSha256);

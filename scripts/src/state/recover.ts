@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import { POLICY } from "../core/policy.ts";
 import { err, ok, type Result } from "../core/result.ts";
+import { quoteShell } from "../core/shell-quote.ts";
+import { TOOL } from "../core/tool-word.ts";
 import type { StateFault } from "./fault.ts";
 import { type Garbage, indexJournal, type LineRef, parseLine, sealBefore, withoutFenced } from "./journal.ts";
 import type { State } from "./records.ts";
@@ -156,7 +158,7 @@ function journalMissing(runDir: string): StateFault {
   return {
     code: "journal-missing",
     message: `\`${path}\` is missing, and with it every record since the last snapshot.`,
-    hint: `Put it back, or go on from the snapshot: \`: > ${quote(path)} && ${resume(runDir)}\`.`,
+    hint: `Put it back, or go on from the snapshot: \`: > ${quoteShell(path)} && ${resume(runDir)}\`.`,
     path,
     errno: null,
   };
@@ -167,16 +169,14 @@ function journalDamaged(runDir: string, offset: number, seq: number, what: strin
   return {
     code: "journal-damaged",
     message: `\`${path}\` is damaged at byte ${offset}: ${what}. What was recorded after record ${seq} would be lost, so nothing was changed.`,
-    hint: `To go on from record ${seq}, where later work may run again: \`node -e 'fs.truncateSync(process.argv[1], ${offset})' ${quote(path)} && ${resume(runDir)}\`.`,
+    hint: `To go on from record ${seq}, where later work may run again: \`node -e 'fs.truncateSync(process.argv[1], ${offset})' ${quoteShell(path)} && ${resume(runDir)}\`.`,
     path,
     errno: null,
   };
 }
 
-const quote = (text: string): string =>
-  /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-const resume = (runDir: string): string => `orchestrate resume ${quote(runDir)}`;
+const resume = (runDir: string): string => `${TOOL} resume ${quoteShell(runDir)}`;
 const startAgain = (runDir: string): string =>
-  `Start again from the frozen spec: \`orchestrate run ${quote(join(runDir, RUN_FILES.spec))}\`; captures, worktrees and branches of this run stay where they are.`;
+  `Start again from the frozen spec: \`${TOOL} run ${quoteShell(join(runDir, RUN_FILES.spec))}\`; captures, worktrees and branches of this run stay where they are.`;
 const dropSeal = (path: string): string =>
-  `node -e 'const [f]=process.argv.slice(1),s=JSON.parse(fs.readFileSync(f));delete s.crc;fs.writeFileSync(f,JSON.stringify(s))' ${quote(path)}`;
+  `node -e 'const [f]=process.argv.slice(1),s=JSON.parse(fs.readFileSync(f));delete s.crc;fs.writeFileSync(f,JSON.stringify(s))' ${quoteShell(path)}`;

@@ -212,7 +212,7 @@ describe("what a journal may hold besides its lines", () => {
       error: {
         code: "journal-damaged",
         message: `\`/run/journal.jsonl\` is damaged at byte ${offset}: record ${seq + 1} is missing before record ${seq + 2}. What was recorded after record ${seq} would be lost, so nothing was changed.`,
-        hint: `To go on from record ${seq}, where later work may run again: \`node -e 'fs.truncateSync(process.argv[1], ${offset})' /run/journal.jsonl && orchestrate resume /run\`.`,
+        hint: `To go on from record ${seq}, where later work may run again: \`node -e 'fs.truncateSync(process.argv[1], ${offset})' /run/journal.jsonl && {orchestrate} resume /run\`.`,
         path: "/run/journal.jsonl",
         errno: null,
       },
@@ -236,7 +236,7 @@ describe("what stands in the place of state.json", () => {
     };
   };
   const startAgain =
-    "Start again from the frozen spec: `orchestrate run /run/jobs.yaml`; captures, worktrees and branches of this run stay where they are.";
+    "Start again from the frozen spec: `{orchestrate} run /run/jobs.yaml`; captures, worktrees and branches of this run stay where they are.";
   const notAFile =
     "`/run/state.json` is not a regular file; a folder, a link or a device is never read or written in its place.";
   const state = (change: object): string => JSON.stringify({ ...blankState(["a"]), ...change });
@@ -317,7 +317,7 @@ describe("what stands in the place of state.json", () => {
       (p) => writeFileSync(p, state({ crc: "00000000" })),
       "state-damaged",
       "`/run/state.json` is damaged: its content does not match its checksum. It was left as it is.",
-      `If you changed it and stand by its content, take its checksum out and resume: \`node -e 'const [f]=process.argv.slice(1),s=JSON.parse(fs.readFileSync(f));delete s.crc;fs.writeFileSync(f,JSON.stringify(s))' /run/state.json && orchestrate resume /run\`. Otherwise: ${startAgain}`,
+      `If you changed it and stand by its content, take its checksum out and resume: \`node -e 'const [f]=process.argv.slice(1),s=JSON.parse(fs.readFileSync(f));delete s.crc;fs.writeFileSync(f,JSON.stringify(s))' /run/state.json && {orchestrate} resume /run\`. Otherwise: ${startAgain}`,
     ],
   ] as [string, (path: string) => void, string, string, string][])(
     "%s is refused by name",
@@ -357,7 +357,7 @@ describe("what stands in the place of state.json", () => {
     const path = join(runDir, "state.json");
     writeFileSync(path, readFileSync(path, "utf8").replace('"mock":false', '"mock":true'));
     const refused = readRun(runDir);
-    const command = /`(node -e .*) && orchestrate/.exec(refused.ok ? "" : refused.error.hint)?.[1];
+    const command = /`(node -e .*) && {orchestrate}/.exec(refused.ok ? "" : refused.error.hint)?.[1];
     execFileSync("sh", ["-c", command as string]);
     expect(readRun(runDir)).toMatchObject({ ok: true, value: { state: { mock: true } } });
   });
@@ -385,7 +385,7 @@ test("a missing journal is refused when the state lives in it", () => {
     error: {
       code: "journal-missing",
       message: `\`${path}\` is missing, and with it every record since the last snapshot.`,
-      hint: `Put it back, or go on from the snapshot: \`: > ${path} && orchestrate resume /run\`.`,
+      hint: `Put it back, or go on from the snapshot: \`: > ${path} && {orchestrate} resume /run\`.`,
     },
   });
 });

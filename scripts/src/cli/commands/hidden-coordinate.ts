@@ -1,6 +1,8 @@
 import { coordinate } from "../../coordinator/coordinate.ts";
 import { EXIT } from "../../core/exit-codes.ts";
+import { runnable } from "../../core/tool-word.ts";
 import type { HiddenHandler } from "../context.ts";
+import { scriptOf } from "../own-command.ts";
 
 /** `__coordinate RUNDIR [--resume [--harness NAME [--subagents]]]`: started by `run`, `resume` and the answers, never by hand. stderr is the run's coordinator.log. */
 export const handler: HiddenHandler = async (ctx, argv) => {
@@ -13,7 +15,7 @@ export const handler: HiddenHandler = async (ctx, argv) => {
     self: ctx.self,
     resume: argv.includes("--resume"),
     harness: harnessArg(argv),
-    log: (line) => ctx.out.progress(line),
+    log: (line) => ctx.out.progress(runnable(line, scriptOf(ctx))),
   });
 };
 

@@ -353,6 +353,10 @@ export interface Job {
    */
   fallback_runtime?: RuntimeRef[];
   /**
+   * Written by the coordinator into a run's frozen `jobs.yaml`: what `runtime` was resolved from. Decides nothing.
+   */
+  runtimeFrom?: ("spec" | "router") | string;
+  /**
    * Named agent of the harness; only for jobs that run in its session.
    */
   agent?: string;
