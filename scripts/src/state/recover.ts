@@ -57,7 +57,7 @@ export function recover(files: RunBytes): Result<Recovered, StateFault> {
     (line) => line.seq <= state.seq || line.epoch >= state.epoch,
   );
   const last = kept.at(-1);
-  const replayed = replay(state, files.journal, kept, files.runDir);
+  const replayed = replay(state, files.journal, kept, files.runDir, index.garbage);
   if (!replayed.ok) return replayed;
   const lost = index.garbage.find((g) => g.ours && g.start >= (last?.end ?? 0));
   if (lost !== undefined)
@@ -69,16 +69,27 @@ export function recover(files: RunBytes): Result<Recovered, StateFault> {
   return ok({ state, repairs, stateBytes: files.state.length, journalNext: index.next, journalSeal });
 }
 
-/** Applies the lines that are news. Stops at the first that cannot follow. */
+/**
+ * Applies the lines that are news. Stops at the first that cannot follow: damaged is the journal there, or where the
+ * `garbage` before it stands for what is missing.
+ */
 export function replay(
   state: State,
   journal: Buffer,
   lines: readonly LineRef[],
   runDir: string,
+  garbage: readonly Garbage[] = [],
 ): Result<null, StateFault> {
+  let good = 0;
   for (const line of lines) {
-    if (line.seq <= state.seq) continue;
-    const refuse = (what: string) => err(journalDamaged(runDir, line.start, state.seq, what));
+    const refuse = (what: string) => {
+      const lost = garbage.find((g) => g.ours && g.start >= good && g.start < line.start);
+      return err(journalDamaged(runDir, lost?.start ?? line.start, state.seq, what));
+    };
+    if (line.seq <= state.seq) {
+      good = line.end;
+      continue;
+    }
     if (line.seq !== state.seq + 1)
       return refuse(`record ${state.seq + 1} is missing before record ${line.seq}`);
     try {
@@ -92,6 +103,7 @@ export function replay(
     }
     state.seq = line.seq;
     state.epoch = line.epoch;
+    good = line.end;
   }
   return ok(null);
 }

@@ -201,6 +201,16 @@ describe("what a journal may hold besides its lines", () => {
     }
   });
 
+  test("a damaged line before good ones is a refusal whose command cuts it off too", () => {
+    const bytes = Buffer.from(text());
+    const place = (run.ends[1] as number) + 20;
+    bytes[place] = (bytes[place] as number) ^ 1;
+    const answer = read(run.state, bytes);
+    expect(!answer.ok && answer.error.message).toContain(`is damaged at byte ${run.ends[1]}: record `);
+    expect(!answer.ok && answer.error.hint).toContain(`fs.truncateSync(process.argv[1], ${run.ends[1]})`);
+    expect(read(run.state, bytes.subarray(0, run.ends[1])).ok).toBe(true);
+  });
+
   test("a missing line is a refusal with the command that goes on without what follows", () => {
     const lines = text().split("\n");
     lines.splice(2, 1);

@@ -355,7 +355,13 @@ export interface Job {
   /**
    * Written by the coordinator into a run's frozen `jobs.yaml`: what `runtime` was resolved from. Decides nothing.
    */
-  runtimeFrom?: ("spec" | "router") | string;
+  runtimeFrom?:
+    | "spec"
+    | "router"
+    | "<verified-cli-runtime>"
+    | "<verified-read-runtime>"
+    | "<verified-judgment-runtime>"
+    | "<verified-fallback-runtime>";
   /**
    * Named agent of the harness; only for jobs that run in its session.
    */
