@@ -104,20 +104,16 @@ describe("a command in a refusal", () => {
 });
 
 describe("the frozen spec of a run", () => {
-  it.each(["implement-review", "sample"])(
-    "%s: is a valid spec by itself",
-    LONG,
-    async (name) => {
-      const repo = throwawayRepo({ "README.md": "# clone\n" });
-      cpSync(join(ROOT, "examples"), join(repo.path, "examples"), { recursive: true });
-      repo.commit("examples");
-      const run = await tool().json(["run", `examples/${name}.yaml`], { cwd: repo.path });
-      const frozen = join(runDirOf(run), "jobs.yaml");
-      const checked = await tool().json(["validate", frozen], { cwd: repo.path });
-      expect(checked.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
-      expect(checked.code).toBe(EXIT.done);
-      const planned = await tool().json(["plan", frozen], { cwd: repo.path });
-      expect(planned.code).toBe(EXIT.done);
-    },
-  );
+  it.each(["implement-review", "sample"])("%s: is a valid spec by itself", LONG, async (name) => {
+    const repo = throwawayRepo({ "README.md": "# clone\n" });
+    cpSync(join(ROOT, "examples"), join(repo.path, "examples"), { recursive: true });
+    repo.commit("examples");
+    const run = await tool().json(["run", `examples/${name}.yaml`], { cwd: repo.path });
+    const frozen = join(runDirOf(run), "jobs.yaml");
+    const checked = await tool().json(["validate", frozen], { cwd: repo.path });
+    expect(checked.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
+    expect(checked.code).toBe(EXIT.done);
+    const planned = await tool().json(["plan", frozen], { cwd: repo.path });
+    expect(planned.code).toBe(EXIT.done);
+  });
 });
