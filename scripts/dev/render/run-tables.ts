@@ -2,8 +2,10 @@
 import type { NextAction } from "../../src/core/diagnostic.ts";
 import type { OrchestrateEvent } from "../../src/core/generated/event.ts";
 import { FAILURE_RULES, type FailureRule, REOPENABLE_BLOCKS } from "../../src/core/runtime.ts";
+import { PROBE_TARGETS } from "../../src/runtimes/probe-targets.ts";
 import { SHIPPED } from "../../src/runtimes/registry.ts";
 import { ATTEMPT_EDGES, type Edge, RUN_EDGES } from "../../src/state/machine.ts";
+import { repoFiles } from "../repo.ts";
 import { code, codes, table } from "./markdown.ts";
 
 export const RUN_TABLES: Readonly<Record<string, () => string>> = {
@@ -28,6 +30,8 @@ export const RUN_TABLES: Readonly<Record<string, () => string>> = {
       Object.entries(NEXT_ACTIONS).map(([action, what]) => [code(action), what]),
     ),
   "runtime-matrix": runtimeMatrix,
+  "runtime-targets": runtimeTargets,
+  ...runtimeStates(),
 };
 
 const transitions = (edges: readonly Edge<string>[]): string =>
@@ -92,6 +96,44 @@ function runtimeMatrix(): string {
     adapter.resume,
     adapter.fork,
     adapter.effortLevels.length === 0 ? "none" : codes(adapter.effortLevels),
+    adapter.executable === null ? "built in" : String(streamsOf(adapter.id)),
   ]);
-  return table(["runtime", "kind", "program", "vendor", "output", "resume", "fork", "effort levels"], rows);
+  return table(
+    ["runtime", "kind", "program", "vendor", "output", "resume", "fork", "effort levels", "recorded streams"],
+    rows,
+  );
 }
+
+/** A target graduates when runs of it are recorded: the state is counted, never claimed. */
+function runtimeTargets(): string {
+  const rows = PROBE_TARGETS.map((target) => [
+    code(target.id),
+    code(target.executable),
+    target.programs.map((program) => program.name).join(", "),
+    String(streamsOf(target.id)),
+    stateOf(target.id),
+  ]);
+  return table(["target", "program", "told apart by their help", "recorded streams", "state"], rows);
+}
+
+/** `runtime-state:ID` for the head of each note. */
+function runtimeStates(): Record<string, () => string> {
+  const ids = [
+    ...SHIPPED.flatMap((adapter) => (adapter.executable === null ? [] : [adapter.id])),
+    ...PROBE_TARGETS.map((target) => target.id),
+  ];
+  return Object.fromEntries(
+    ids.map((id) => [
+      `runtime-state:${id}`,
+      () =>
+        stateOf(id) === "stub"
+          ? "> **Stub**: no run of it is recorded and nothing dispatches it, see [the index](README.md)."
+          : `Recorded: ${streamsOf(id)} streams of real runs, replayed by the tests.`,
+    ]),
+  );
+}
+
+const RECORDED = repoFiles().filter((path) => path.startsWith("scripts/tests/fixtures/streams/"));
+const streamsOf = (id: string): number =>
+  RECORDED.filter((path) => path.startsWith(`scripts/tests/fixtures/streams/${id}-`)).length;
+const stateOf = (id: string): "recorded" | "stub" => (streamsOf(id) > 0 ? "recorded" : "stub");

@@ -257,6 +257,20 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/cancel.ts"),
   },
   {
+    name: "steer",
+    group: "run",
+    summary: "say a word to work that runs, where its runtime was proven to take one",
+    args: [RUN],
+    flags: [JOB_FLAG, text("message", "TEXT", "what the job is to be told")],
+    example: {
+      argv: ["steer", "--job", "implement-api", "--message", "leave the tests alone"],
+      shows: "refuses by name where the runtime takes no word; `cancel` the job instead",
+    },
+    exitCodes: LOOK_CODES,
+    readOnly: true,
+    load: () => import("./commands/steer.ts"),
+  },
+  {
     name: "status",
     group: "look",
     summary: "snapshot of a run and its jobs",

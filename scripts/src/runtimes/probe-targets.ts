@@ -7,8 +7,6 @@ export interface ProbeTarget {
   readonly id: string;
   /** Name looked up on PATH. */
   readonly executable: string;
-  /** Nobody recorded a run of it for an adapter. */
-  readonly state: "stub";
   readonly probe: { readonly version: readonly string[]; readonly help: readonly string[] };
   /** Programs that bear the name, each with what its help alone says. */
   readonly programs: readonly { readonly name: string; readonly tells: readonly RegExp[] }[];
@@ -18,21 +16,18 @@ export const PROBE_TARGETS: readonly ProbeTarget[] = [
   {
     id: "omp",
     executable: "omp",
-    state: "stub",
     probe: { version: ["--version"], help: ["--help"] },
     programs: [{ name: "oh-my-pi", tells: [/--approval-mode\b/, /--no-lsp\b/] }],
   },
   {
     id: "agy",
     executable: "agy",
-    state: "stub",
     probe: { version: ["--version"], help: ["--help"] },
     programs: [{ name: "Google Antigravity CLI", tells: [/--print-timeout\b/, /--conversation\b/] }],
   },
   {
     id: "grok",
     executable: "grok",
-    state: "stub",
     probe: { version: ["--version"], help: ["--help"] },
     programs: [
       { name: "xAI Grok Build", tells: [/--prompt-file\b/, /--output-format\b/] },
@@ -42,7 +37,6 @@ export const PROBE_TARGETS: readonly ProbeTarget[] = [
   {
     id: "aider",
     executable: "aider",
-    state: "stub",
     probe: { version: ["--version"], help: ["--help"] },
     programs: [{ name: "aider", tells: [/--message-file\b/, /--no-auto-commits\b|--auto-commits\b/] }],
   },

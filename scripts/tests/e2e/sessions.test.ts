@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { followRun } from "../../src/state/follow.ts";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool, runDirOf, stateOf } from "../support/tool.ts";
 
@@ -113,5 +114,48 @@ describe("a skill", () => {
     expect(run.code).toBe(3);
     const action = run.next.find((next) => next.action === "dispatch_native");
     expect(readFileSync(action?.promptFile as string, "utf8")).toContain("review-notes");
+  });
+});
+
+describe("a word to work that runs", () => {
+  it("is refused by name where no runtime was proven to take one, and changes nothing", async () => {
+    const { path } = workspace([mock("first")]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path }));
+    const before = readFileSync(join(runDir, "state.json"), "utf8");
+    const told = ["steer", runDir, "--job", "first", "--message", "faster"];
+    const late = await tool().json(told, { cwd: path });
+    expect(late.code).toBe(2);
+    expect(late.diagnostics).toEqual([
+      {
+        severity: "error",
+        code: "not-running",
+        message: "`first` has no attempt that runs, so there is nobody to tell anything.",
+        fix: `status ${runDir}`,
+      },
+    ]);
+    expect(readFileSync(join(runDir, "state.json"), "utf8")).toBe(before);
+
+    const busy = workspace([mock("second", { mock: [{ sleep: "40s" }] })]);
+    const going = runDirOf(await tool().json(["run", "jobs.json", "--detach"], { cwd: busy.path }));
+    const follower = followRun(going);
+    for (;;) {
+      follower.poll();
+      if (follower.state().jobs["second"]?.status === "running") break;
+      if (!(await follower.changed(30_000))) throw new Error("the job never ran");
+    }
+    follower.close();
+    const now = await tool().json(["steer", going, "--job", "second", "--message", "faster"], {
+      cwd: busy.path,
+    });
+    expect(now.diagnostics).toEqual([
+      {
+        severity: "error",
+        code: "steer-unsupported",
+        message: "`mock` takes no word while it works: its adapter did not prove that it can.",
+        fix: `cancel ${going} --job second`,
+      },
+    ]);
+    await tool().json(["cancel", going], { cwd: busy.path });
+    await tool().json(["wait", going], { cwd: busy.path });
   });
 });

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PROBE_TARGETS, recognize } from "../../src/runtimes/probe-targets.ts";
 import { SHIPPED } from "../../src/runtimes/registry.ts";
@@ -5,13 +6,20 @@ import { SHIPPED } from "../../src/runtimes/registry.ts";
 const target = (id: string) => PROBE_TARGETS.find((entry) => entry.id === id)!;
 
 describe("probe targets", () => {
-  it("are no shipped runtimes, and every one is a stub", () => {
+  it("are no shipped runtimes, and no run of any is recorded", () => {
     const shipped = SHIPPED.map((adapter) => adapter.id);
-    expect(PROBE_TARGETS.map((entry) => [entry.id, entry.state, shipped.includes(entry.id)])).toEqual([
-      ["omp", "stub", false],
-      ["agy", "stub", false],
-      ["grok", "stub", false],
-      ["aider", "stub", false],
+    const streams = readdirSync(new URL("../fixtures/streams/", import.meta.url));
+    expect(
+      PROBE_TARGETS.map(({ id }) => [
+        id,
+        shipped.includes(id),
+        streams.filter((name) => name.startsWith(`${id}-`)).length,
+      ]),
+    ).toEqual([
+      ["omp", false, 0],
+      ["agy", false, 0],
+      ["grok", false, 0],
+      ["aider", false, 0],
     ]);
   });
 

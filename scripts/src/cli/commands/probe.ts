@@ -1,11 +1,12 @@
 import { probeHost } from "../../coordinator/probe-host.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import type { RuntimeRecord } from "../../core/runtime.ts";
+import { targetText } from "../../run/find-targets.ts";
 import type { Handler } from "../context.ts";
 import { harnessOf } from "../harness.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
-  const { inventory, diagnostics } = await probeHost({
+  const { inventory, targets, diagnostics } = await probeHost({
     env: ctx.env,
     clock: ctx.clock,
     ids: parsed.args,
@@ -17,8 +18,11 @@ export const handler: Handler = async (ctx, parsed) => {
       : inventory.records.filter((record) => parsed.args.includes(record.id));
   return {
     exitCode: EXIT.done,
-    data: { probedAt: inventory.probedAt, hostOS: inventory.hostOS, records: shown },
-    text: shown.map((record) => describe(record, parsed.args.length > 0)).join("\n"),
+    data: { probedAt: inventory.probedAt, hostOS: inventory.hostOS, records: shown, targets },
+    text: [
+      ...shown.map((record) => describe(record, parsed.args.length > 0)),
+      ...targets.map(targetText),
+    ].join("\n"),
     diagnostics,
     next: [],
   };
