@@ -8,7 +8,9 @@ import { basename, dirname, join } from "node:path";
 import { type BuildOptions, type BuildResult, build, type Metafile, type Plugin } from "esbuild";
 import { HELP_FILE } from "./generate.ts";
 import { isMain } from "./is-main.ts";
+import { lazyGlobs, leanSchemas, readerOfYaml } from "./lean-modules.ts";
 import { mergeChunks } from "./merge-chunks.ts";
+import { mergeCompanions } from "./merge-companions.ts";
 import { noticesFor } from "./notices.ts";
 import { PAYLOAD, ROOT } from "./repo.ts";
 
@@ -39,16 +41,17 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
     chunkNames: "[name]-[hash]",
     splitting: true,
     define: { HELP_FROM_BUNDLE: '"../help.txt"', SCHEMAS_FROM_BUNDLE: '"../../assets/schemas/"' },
-    plugins: [leanBuiltins, builtinRequires, noOptionalRequires],
+    plugins: [leanBuiltins, readerOfYaml, leanSchemas, lazyGlobs, builtinRequires, noOptionalRequires],
   });
   const files = new Map<string, string>();
   for (const [file, text] of outputTexts(entry, new Map())) files.set(`${SCRIPTS}/${file}`, text);
-  const chunks = await mergeChunks({
+  const set = {
     chunks: outputTexts(parts, stableNames(parts.metafile)),
     main: "dispatch.mjs",
     entries: entryFiles(parts.metafile, stableNames(parts.metafile)),
     banner: BANNER,
-  });
+  };
+  const chunks = await mergeCompanions({ ...set, chunks: await mergeChunks(set) });
   for (const [file, text] of [...chunks].sort(([a], [b]) => (a < b ? -1 : 1)))
     files.set(`${CHUNKS}/${file}`, text);
   for (const file of readdirSync(join(ROOT, "schemas")).sort())
@@ -98,7 +101,8 @@ const COMMON = {
   format: "esm",
   platform: "node",
   target: "node20.19",
-  charset: "utf8",
+  // One character beyond Latin-1 makes V8 keep the whole file in twice the space and Node decode it the slow way.
+  charset: "ascii",
   // Where a package has an ES module beside its CommonJS one, that: it asks for nothing at run time.
   mainFields: ["module", "main"],
   legalComments: "none",
@@ -171,6 +175,7 @@ const FS_NAMES = [
   "writeSync",
 ];
 const CRYPTO_NAMES = ["createHash", "randomBytes", "randomUUID"];
+const UTIL_NAMES = ["parseArgs"];
 
 const TOO_OLD = `(console.error("orchestrate needs Node 20.19 or newer, but this is " + process.version), process.exit(4))`;
 
@@ -188,14 +193,24 @@ ${CRYPTO_NAMES.map((name) => `export const ${name} = (...args) => crypto().${nam
 export default { ${CRYPTO_NAMES.join(", ")} };
 `;
 
+const LEAN_UTIL = `
+export const { ${UTIL_NAMES.join(", ")} } = process.getBuiltinModule("node:util");
+`;
+
+const LEAN: Readonly<Record<string, string>> = {
+  "node:fs": LEAN_FS,
+  "node:crypto": LAZY_CRYPTO,
+  "node:util": LEAN_UTIL,
+};
+
 const leanBuiltins: Plugin = {
   name: "lean-builtins",
   setup(builder) {
-    builder.onResolve({ filter: /^node:(?:fs|crypto)$/ }, ({ path, kind }) =>
+    builder.onResolve({ filter: /^node:(?:fs|crypto|util)$/ }, ({ path, kind }) =>
       kind === "require-call" ? null : { path, namespace: "lean" },
     );
     builder.onLoad({ filter: /.*/, namespace: "lean" }, ({ path }) => ({
-      contents: path === "node:crypto" ? LAZY_CRYPTO : LEAN_FS,
+      contents: LEAN[path] ?? "",
       loader: "js",
     }));
   },

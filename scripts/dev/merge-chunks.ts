@@ -8,7 +8,7 @@ import { build, type Plugin } from "esbuild";
 export interface ChunkSet {
   readonly chunks: ReadonlyMap<string, string>;
   readonly main: string;
-  /** Chunks that are loaded by name and must stay files of their own. */
+  /** Chunks that are loaded by name and must stay files of their own; `main` may be one. */
   readonly entries: ReadonlySet<string>;
   readonly banner: string;
 }
@@ -16,7 +16,7 @@ export interface ChunkSet {
 /** Larger ones may do more when they are loaded than opening a file costs. */
 const SMALL_BYTES = 6_000;
 /** Builtins that are loaded anyway, or cost nothing. */
-const COSTLY_BUILTIN = /\bfrom "node:(?!path"|os"|util"|url")/;
+export const COSTLY_BUILTIN = /\bfrom "node:(?!path"|os"|util"|url")/;
 
 const IMPORT = /import \{\n([^}]*?)\n\} from "\.\/([^"]+)";\n/g;
 const BARE_IMPORT = /^import "\.\/([^"]+)";\n/gm;
@@ -24,7 +24,14 @@ const EXPORT = /export \{\n([^}]*?)\n\};\n?$/;
 
 /** The chunks after the merge: fewer files, the same modules. Deterministic. */
 export async function mergeChunks(set: ChunkSet): Promise<ReadonlyMap<string, string>> {
-  const absorbed = absorbable(set);
+  return moveInto(set, absorbable(set));
+}
+
+/** Moves chunks into `main`, whatever their size, and leads all imports of them there. */
+export async function moveInto(
+  set: ChunkSet,
+  absorbed: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> {
   const names = exportNames(set, absorbed);
   const merged = new Map<string, string>();
   for (const [file, text] of set.chunks)
@@ -49,7 +56,7 @@ function absorbable({ chunks, main, entries }: ChunkSet): ReadonlySet<string> {
   return chosen;
 }
 
-const importedBy = (text: string): string[] => [
+export const importedBy = (text: string): string[] => [
   ...[...text.matchAll(IMPORT)].map((match) => match[2] ?? ""),
   ...[...text.matchAll(BARE_IMPORT)].map((match) => match[1] ?? ""),
 ];
@@ -74,6 +81,9 @@ const exportedBy = (text: string): string[] =>
     .map((part) => part.trim().split(" as ").at(-1) ?? "")
     .filter((name) => name !== "");
 
+/** The bundler's comment above each module; as a legal comment it survives a second pass. */
+const ORIGIN = /^\/\/ (\S+)$/gm;
+
 async function mergedText(
   { chunks, main, banner }: ChunkSet,
   absorbed: ReadonlySet<string>,
@@ -94,7 +104,7 @@ async function mergedText(
         return inside ? { path: file, namespace: "chunk" } : { path, external: true };
       });
       builder.onLoad({ filter: /.*/, namespace: "chunk" }, ({ path }) => ({
-        contents: (chunks.get(path) ?? "").replace(`${banner}\n`, ""),
+        contents: (chunks.get(path) ?? "").replace(`${banner}\n`, "").replace(ORIGIN, "//! $1"),
         loader: "js",
       }));
     },
@@ -105,13 +115,14 @@ async function mergedText(
     format: "esm",
     platform: "node",
     target: "node20.19",
-    charset: "utf8",
+    charset: "ascii",
+    legalComments: "inline",
     banner: { js: banner },
     plugins: [inMemory],
     write: false,
   });
   // The names of the chunks say nothing here: the comments inside still tell which module a part comes from.
-  return (outputFiles[0]?.text ?? "").replace(/^\/\/ chunk:.*\n/gm, "");
+  return (outputFiles[0]?.text ?? "").replace(/^\/\/ chunk:.*\n/gm, "").replace(/^\/\/! /gm, "// ");
 }
 
 /** Imports of absorbed chunks now come from the merged file. */

@@ -23,7 +23,13 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
   }
   const request = parseRequest(argv);
   const json = request.kind === "help" ? false : request.json;
-  const printer = createPrinter({ json, stderrIsTty: env.stderrIsTty });
+  const printer = createPrinter({
+    json,
+    // Asked when there is progress to show: the first look at a stream loads all that streams are made of.
+    get stderrIsTty() {
+      return env.stderrIsTty;
+    },
+  });
   if (request.kind === "usage") {
     printer.result(request.command, failure(EXIT.usage, request.diagnostics));
     return EXIT.usage;
@@ -73,9 +79,10 @@ const contextOf = (env: Environment, self: readonly string[], out: Printer): Com
   out,
 });
 
-/** Loaded only when a finding has a place; a run may have outlived the tool's folder, and shows its findings without. */
+/** Loaded only when a finding has a line to show; a run may have outlived the tool's folder, and shows its findings without. */
 async function excerptsOf({ diagnostics }: CommandResult, cwd: string): Promise<Excerpts | undefined> {
-  if (!diagnostics.some((d) => d.file !== undefined && d.line !== undefined)) return undefined;
+  if (!diagnostics.some((d) => d.severity !== "info" && d.file !== undefined && d.line !== undefined))
+    return undefined;
   const loaded = await import("./excerpt.ts").catch(() => null);
   return loaded?.excerpts(diagnostics, (file) => readBounded(resolve(cwd, file)));
 }

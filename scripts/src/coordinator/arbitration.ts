@@ -13,7 +13,7 @@ import {
   judgeableTogether,
   pendingArbitration,
 } from "../prove/bundle.ts";
-import { MOCK_RUNTIME } from "../prove/verdict.ts";
+import { MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import { superviseProcess } from "../run/supervise.ts";
 import type { Adapter } from "../runtimes/adapter.ts";
 import { arbiterSteps } from "../runtimes/mock.ts";

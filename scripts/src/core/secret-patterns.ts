@@ -52,12 +52,17 @@ const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, 
 
 function token(shape: TokenShape): SecretPattern {
   const longest = Math.max(...shape.anchors.map((anchor) => anchor.length));
-  const prefix = shape.anchors.map(literal).join("|");
+  let pattern: RegExp | undefined;
   return {
     id: shape.id,
     title: shape.title,
     anchors: shape.anchors,
-    pattern: new RegExp(`${shape.bounded === true ? START : ""}(?:${prefix})${shape.tail}`, "g"),
+    // Made at the first use: most texts hold none of the anchors.
+    get pattern() {
+      const prefix = shape.anchors.map(literal).join("|");
+      pattern ??= new RegExp(`${shape.bounded === true ? START : ""}(?:${prefix})${shape.tail}`, "g");
+      return pattern;
+    },
     // Each unit of a run can be the three characters of a wrapped line, but nobody wraps after each character.
     maxLength: longest + shape.tailMax * 3 + WRAP_ROOM,
   };

@@ -1,7 +1,7 @@
 /** Refuses credentials anywhere in a file: in values, in keys, and as the argument after a flag that names one. */
 import type { Path } from "./fault.ts";
 import type { Say } from "./rule.ts";
-import { findSecrets } from "./secrets.ts";
+import { findSecrets, holdsAnchor } from "./secrets.ts";
 import { fieldLabel } from "./shown.ts";
 
 const FIX =
@@ -9,28 +9,48 @@ const FIX =
 
 /** Names the field and the kind, never the value. */
 export function checkSecrets(value: unknown, say: Say): void {
-  visit(value, [], say);
+  const all = allText(value, SMALL);
+  visit(value, [], say, all !== null && !holdsAnchor(all) ? () => [] : kinds);
 }
 
-function visit(value: unknown, path: (string | number)[], say: Say): void {
+/** Up to here, looking for each anchor by itself costs less than the one expression for all of them takes to be made. */
+const SMALL = 8_000;
+
+/** Every string and key in one text; null when it is longer than `limit`. */
+function allText(value: unknown, limit: number): string | null {
+  let text = "";
+  const add = (part: unknown): boolean => {
+    if (typeof part === "string") text += `${part}\n`;
+    else if (Array.isArray(part)) return part.every(add);
+    else if (typeof part === "object" && part !== null)
+      for (const key in part) {
+        text += `${key}\n`;
+        if (!add((part as Record<string, unknown>)[key])) return false;
+      }
+    return text.length <= limit;
+  };
+  return add(value) ? text : null;
+}
+
+function visit(value: unknown, path: (string | number)[], say: Say, kindsIn: typeof kinds): void {
   if (typeof value === "string") {
-    for (const title of kinds(value))
+    for (const title of kindsIn(value))
       say("secret-in-spec", [...path], `${fieldLabel(path, "the file")} holds ${title}`, { fix: FIX });
   } else if (Array.isArray(value)) {
     checkArguments(value, path, say);
     for (let index = 0; index < value.length; index += 1) {
       path.push(index);
-      visit(value[index], path, say);
+      visit(value[index], path, say, kindsIn);
       path.pop();
     }
   } else if (typeof value === "object" && value !== null) {
     for (const key in value) {
-      for (const title of kinds(key))
+      for (const title of kindsIn(key))
         say("secret-in-spec", [...path], `a key in ${fieldLabel(path, "the file")} holds ${title}`, {
           fix: FIX,
         });
       path.push(key);
-      visit((value as Record<string, unknown>)[key], path, say);
+      visit((value as Record<string, unknown>)[key], path, say, kindsIn);
       path.pop();
     }
   }

@@ -15,7 +15,7 @@ export function findSecrets(text: string): FoundSecret[] {
   const found: FoundSecret[] = [];
   if (text.length < SHORTEST) return found;
   let end = 0;
-  const { anchors } = scannerOf();
+  anchors ??= new RegExp(trie([...new Set(everyAnchor())]), "g");
   anchors.lastIndex = 0;
   for (let match = anchors.exec(text); match !== null; match = anchors.exec(text)) {
     const secret = match.index < end ? null : secretAt(text, match.index);
@@ -27,6 +27,11 @@ export function findSecrets(text: string): FoundSecret[] {
   }
   return found;
 }
+
+/** Whether a secret could be in the text at all: for short texts, where it is cheaper than the first `findSecrets`. */
+export const holdsAnchor = (text: string): boolean => everyAnchor().some((anchor) => text.includes(anchor));
+
+const everyAnchor = (): string[] => SECRET_PATTERNS.flatMap((entry) => entry.anchors);
 
 /** The text with every secret replaced by what it is; line ends inside one are kept, so that lines keep their numbers. */
 export function hideSecrets(text: string): string {
@@ -46,24 +51,26 @@ export function hideSecrets(text: string): string {
 const SHORTEST = 8;
 
 /** Built at the first question: making sixty expressions costs more than checking a small spec with them. */
-let scanner:
-  | { readonly anchors: RegExp; readonly byFirst: ReadonlyMap<string, readonly Entry[]> }
-  | undefined;
+let anchors: RegExp | undefined;
+let entriesByFirst: ReadonlyMap<string, readonly Entry[]> | undefined;
 
 interface Entry {
   readonly pattern: SecretPattern;
   sticky: RegExp | null;
 }
 
-function scannerOf(): NonNullable<typeof scanner> {
-  if (scanner !== undefined) return scanner;
+/** The patterns that have an anchor with this first character. */
+function entriesFor(first: string): readonly Entry[] {
+  entriesByFirst ??= groupByFirst();
+  return entriesByFirst.get(first) ?? [];
+}
+
+function groupByFirst(): ReadonlyMap<string, readonly Entry[]> {
   const byFirst = new Map<string, Entry[]>();
   for (const pattern of SECRET_PATTERNS)
     for (const first of new Set(pattern.anchors.map((anchor) => anchor.charAt(0))))
       byFirst.set(first, [...(byFirst.get(first) ?? []), { pattern, sticky: null }]);
-  const words = [...new Set(SECRET_PATTERNS.flatMap((entry) => entry.anchors))];
-  scanner = { anchors: new RegExp(trie(words), "g"), byFirst };
-  return scanner;
+  return byFirst;
 }
 
 function stickyOf(entry: Entry): RegExp {
@@ -76,6 +83,7 @@ function stickyOf(entry: Entry): RegExp {
 function trie(words: readonly string[]): string {
   // A word that begins with another needs no place of its own: only the start of a match matters.
   if (words.includes("")) return "";
+  if (words.length === 1) return words[0]!.replace(/[^A-Za-z0-9_ ]/g, "\\$&");
   const byFirst = new Map<string, string[]>();
   for (const word of words) {
     const first = word.charAt(0);
@@ -88,7 +96,7 @@ function trie(words: readonly string[]): string {
 /** The longest secret that starts at this anchor. */
 function secretAt(text: string, index: number): FoundSecret | null {
   let best: FoundSecret | null = null;
-  for (const entry of scannerOf().byFirst.get(text.charAt(index)) ?? []) {
+  for (const entry of entriesFor(text.charAt(index))) {
     const sticky = stickyOf(entry);
     sticky.lastIndex = index;
     const match = sticky.exec(text);

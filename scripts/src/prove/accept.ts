@@ -1,6 +1,7 @@
 /** What a verdict does to the run: outcomes as plain values, which the coordinator turns into records. */
 import type { Attempt, Graph, ReopenableBlock, State } from "../core/runtime.ts";
-import { type Arbiter, currentAttempt, type EffectiveVerdict } from "./verdict.ts";
+import { currentAttempt } from "./current-attempt.ts";
+import type { Arbiter, EffectiveVerdict } from "./verdict.ts";
 
 export type Independence = NonNullable<Arbiter["independence"]>;
 

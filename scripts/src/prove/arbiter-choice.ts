@@ -2,7 +2,7 @@
 import type { Inventory, RuntimeRecord } from "../core/runtime.ts";
 import { capabilityAtLeast } from "../core/tiers.ts";
 import type { Independence } from "./accept.ts";
-import { MOCK_RUNTIME } from "./verdict.ts";
+import { MOCK_RUNTIME } from "./current-attempt.ts";
 
 /** One attempt that waits for a verdict, and who did it. */
 export interface Producer {

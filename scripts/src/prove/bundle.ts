@@ -5,7 +5,7 @@ import type { Attempt, Graph, PlanJob, State } from "../core/runtime.ts";
 import { sha256 } from "../host/files.ts";
 import { type ElasticPiece, fitPieces, jsonBytes } from "./bundle-fit.ts";
 import { arbiterPrompt } from "./bundle-prompt.ts";
-import { currentAttempt } from "./verdict.ts";
+import { currentAttempt } from "./current-attempt.ts";
 
 export interface AttemptRef {
   readonly jobId: string;

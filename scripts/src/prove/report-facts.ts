@@ -8,7 +8,7 @@ import {
   type State,
 } from "../core/runtime.ts";
 import { capabilityAtLeast } from "../core/tiers.ts";
-import { currentAttempt, MOCK_RUNTIME } from "./verdict.ts";
+import { currentAttempt, MOCK_RUNTIME } from "./current-attempt.ts";
 
 export interface JobFacts {
   readonly plan: PlanJob;

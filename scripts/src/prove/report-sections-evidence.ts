@@ -1,6 +1,7 @@
 /** The sections of the report on what the work left behind and what the run stood on. */
 import type { NextAction } from "../core/diagnostic.ts";
 import { quoteShell } from "../core/shell-quote.ts";
+import { MOCK_RUNTIME } from "./current-attempt.ts";
 import type { EventSummary, TraceSummary } from "./report-input.ts";
 import {
   type Block,
@@ -19,7 +20,6 @@ import {
   text,
 } from "./report-model.ts";
 import { boundedList, boundedTable, REPORT_LIMITS, type SectionInput } from "./report-sections.ts";
-import { MOCK_RUNTIME } from "./verdict.ts";
 
 /** Worktree branches that nobody has merged, and edits that are in the checkout already. */
 export function changesSection({ facts, graph }: SectionInput): Section {

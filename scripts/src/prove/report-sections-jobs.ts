@@ -1,5 +1,6 @@
 /** The sections of the report on the single jobs: one table of all, and an entry for each. */
 import type { Candidate } from "../core/runtime.ts";
+import { MOCK_RUNTIME } from "./current-attempt.ts";
 import type { JobFacts, RunFacts } from "./report-facts.ts";
 import {
   type Block,
@@ -20,7 +21,6 @@ import {
   statusBadge,
   verdictInline,
 } from "./report-sections.ts";
-import { MOCK_RUNTIME } from "./verdict.ts";
 
 /** Faults first when not all can be shown, else plan order. */
 function byUrgency(facts: RunFacts, limit: number): readonly JobFacts[] {

@@ -1,5 +1,4 @@
 /** Finds the one verdict in an arbiter's final message, which may say anything around it. */
-import { visit } from "jsonc-parser";
 
 /** A longer answer is no verdict: 40 attempts with reasons fit many times over. */
 export const VERDICT_MAX_CHARS = 1_000_000;
@@ -26,25 +25,25 @@ export function verdictObjects(text: string): { readonly source: string; readonl
   return found;
 }
 
-/** Names of keys that an object states twice: `JSON.parse` would silently keep the last. */
+/** Names of keys that an object states twice: `JSON.parse` would silently keep the last. The source must be JSON. */
 export function duplicateKeys(source: string): string[] {
   const stack: Set<string>[] = [];
   const duplicates = new Set<string>();
-  visit(source, {
-    onObjectBegin: () => {
-      stack.push(new Set());
-    },
-    onObjectProperty: (key) => {
+  for (const [token, text, colon] of source.matchAll(TEXT_OR_BRACE)) {
+    if (token === "{") stack.push(new Set());
+    else if (token === "}") stack.pop();
+    else if (text !== undefined && colon !== undefined) {
+      const key = JSON.parse(text) as string;
       const keys = stack.at(-1);
       if (keys?.has(key)) duplicates.add(key);
       keys?.add(key);
-    },
-    onObjectEnd: () => {
-      stack.pop();
-    },
-  });
+    }
+  }
   return [...duplicates];
 }
+
+/** A brace, or a text (so that nothing inside counts) with the colon that makes it a key. */
+const TEXT_OR_BRACE = /[{}]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
 /** Balanced `{…}` stretches that are not inside another one. Prose with a stray brace only costs that stretch. */
 function* objectSources(text: string): Generator<string> {

@@ -4,6 +4,7 @@ import type { Verdict } from "../core/generated/verdict.ts";
 import validateVerdict from "../core/generated/verdict.validate.js";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Attempt, Graph, State } from "../core/runtime.ts";
+import { currentAttempt, MOCK_RUNTIME } from "./current-attempt.ts";
 import { duplicateKeys, VERDICT_MAX_CHARS, verdictObjects } from "./verdict-text.ts";
 
 export type { Verdict };
@@ -29,9 +30,6 @@ export interface EffectiveVerdict {
   readonly sharedWith: string | null;
   readonly reasons: readonly string[];
 }
-
-/** Work done by the mock runtime: judged only by the mock arbiter, which judges nothing else. */
-export const MOCK_RUNTIME = "mock";
 
 /**
  * Reads the one verdict of a final message. Errors, all `malformed-verdict`: nothing there, nothing valid, several
@@ -73,13 +71,6 @@ function schemaFaults(): string[] {
     return `\`${fault.instancePath === "" ? "/" : fault.instancePath}\` ${fault.message ?? "is wrong"}${extra}`;
   });
   return errors.length > 10 ? [...shown, `and ${errors.length - 10} more faults`] : shown;
-}
-
-/** The attempt that counts for a job: the newest, unless the job was reopened after it. */
-export function currentAttempt(state: State, jobId: string): Attempt | null {
-  const job = state.jobs[jobId];
-  const attempt = job?.attemptRecords.at(-1);
-  return job === undefined || attempt === undefined || attempt.attempt <= job.reopenedAt ? null : attempt;
 }
 
 /**

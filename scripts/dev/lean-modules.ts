@@ -1,0 +1,87 @@
+/**
+ * Parts of modules that the tool never reaches, left out of the build: reading and compiling source is most of what a
+ * short command costs. Behaviour is the same, and the build's tests compare.
+ */
+import { readFileSync } from "node:fs";
+import type { Plugin } from "esbuild";
+import { ROOT } from "./repo.ts";
+
+/**
+ * `yaml` writes documents, builds them from values and knows YAML 1.1. Only its reader is in use, on tokens that hold no
+ * tags, and a spec is read with the core schema of 1.2. Methods refer to the rest, so no bundler can see it unused.
+ */
+const UNUSED_OF_YAML =
+  /[/\\]yaml[/\\]browser[/\\]dist[/\\](?:stringify[/\\]\w+|visit|log|doc[/\\](?:createNode|applyReviver|anchors)|nodes[/\\](?:toJS|addPairToJSMap)|schema[/\\](?:json|yaml-1\.1)[/\\]\w+|parse[/\\]cst-(?:scalar|stringify|visit))\.js$/;
+
+/** Modules of `yaml` that only the unused half needs become functions that say so. */
+export const readerOfYaml: Plugin = {
+  name: "reader-of-yaml",
+  setup(builder) {
+    builder.onLoad({ filter: UNUSED_OF_YAML }, ({ path }) => ({
+      contents: exportedNames(readFileSync(path, "utf8"))
+        .map(
+          (name) =>
+            `export const ${name} = () => { throw new Error("\`${name}\` of yaml is not built in"); };`,
+        )
+        .join("\n"),
+      loader: "js",
+    }));
+  },
+};
+
+const exportedNames = (source: string): string[] =>
+  [...source.matchAll(/^export \{ (.*) \};$/gm)].flatMap(([, list = ""]) =>
+    list.split(", ").map((part) => part.split(" as ").at(-1) ?? part),
+  );
+
+/** CommonJS packages are run when they are imported; a glob is compiled by few commands that could. */
+export const lazyGlobs: Plugin = {
+  name: "lazy-globs",
+  setup(builder) {
+    builder.onResolve({ filter: /^picomatch$/ }, ({ kind }) =>
+      kind === "import-statement" ? { path: "picomatch", namespace: "lazy" } : null,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "lazy" }, ({ path }) => ({
+      contents: `let loaded;\nexport default (...args) => (loaded ??= require("${path}"))(...args);`,
+      resolveDir: ROOT,
+      loader: "js",
+    }));
+  },
+};
+
+/** A schema that checks files at run time, without the words that are only for editors; a text, which V8 reads faster. */
+export const leanSchemas: Plugin = {
+  name: "lean-schemas",
+  setup(builder) {
+    builder.onLoad({ filter: /\.schema\.json$/ }, ({ path }) => ({
+      contents: `export default JSON.parse(${JSON.stringify(JSON.stringify(leanSchema(JSON.parse(readFileSync(path, "utf8")))))});`,
+      loader: "js",
+    }));
+  },
+};
+
+const FOR_EDITORS: ReadonlySet<string> = new Set(["$schema", "$id", "title", "default"]);
+
+/** The first sentence about a required field is part of the message that it is missing; other descriptions go. */
+function leanSchema(schema: unknown, described = false): unknown {
+  if (Array.isArray(schema)) return schema.map((entry) => leanSchema(entry));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const { required } = schema as { readonly required?: readonly string[] };
+  const lean = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+    if (FOR_EDITORS.has(key)) return [];
+    if (key === "description") return described ? [[key, String(value).replace(/\..*$/s, "")]] : [];
+    if (key !== "properties" && key !== "definitions") return [[key, leanSchema(value)]];
+    return [
+      [
+        key,
+        Object.fromEntries(
+          Object.entries(value as object).map(([name, field]) => [
+            name,
+            leanSchema(field, required?.includes(name) === true),
+          ]),
+        ),
+      ],
+    ];
+  });
+  return Object.fromEntries(lean);
+}
