@@ -127,7 +127,7 @@ function runtimeStates(): Record<string, () => string> {
       `runtime-state:${id}`,
       () =>
         stateOf(id) === "stub"
-          ? "> **Stub**: no run of it is recorded and nothing dispatches it, see [the index](README.md)."
+          ? "> **Stub**: a probe target, see [the index](README.md)."
           : `Recorded: ${streamsOf(id)} streams of real runs, replayed by the tests.`,
     ]),
   );

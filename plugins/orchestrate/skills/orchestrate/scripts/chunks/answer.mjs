@@ -5,13 +5,13 @@ import {
 import {
   attach,
   openRun,
-  scriptOf,
   summaryOf,
   viewRun
 } from "./run-access.mjs";
 import {
-  quoteShell
-} from "./verdict.validate.mjs";
+  ownCommand,
+  scriptOf
+} from "./dispatch.mjs";
 import {
   failure,
   flagInteger,
@@ -30,7 +30,8 @@ async function answer(ctx, which, build) {
   if ("exitCode" in command) return command;
   const { runDir } = opened.value;
   const sent = await sendCommand({ runDir, self: ctx.self, env: ctx.env, clock: ctx.clock, command });
-  if (sent.answer === null) return failure(await refusedCode(sent.started?.exited), [notApplied(runDir)]);
+  if (sent.answer === null)
+    return failure(await refusedCode(sent.started?.exited), [notApplied(ctx, runDir)]);
   if (sent.answer.ok)
     await attach({
       runDir,
@@ -59,11 +60,11 @@ async function answer(ctx, which, build) {
 async function refusedCode(exited) {
   return (await exited)?.exitCode === EXIT.owned ? EXIT.owned : EXIT.environment;
 }
-var notApplied = (runDir) => ({
+var notApplied = (ctx, runDir) => ({
   severity: "error",
   code: "not-applied",
   message: "No coordinator applied the command; it stays in the run's inbox and is applied by the next one.",
-  fix: `resume ${quoteShell(runDir)}`
+  fix: ownCommand(ctx, "resume", runDir)
 });
 function unknownJob(view, jobId) {
   if (jobId === void 0 || view.state.jobs[jobId] !== void 0) return null;

@@ -8,9 +8,10 @@ import {
 import {
   openRun
 } from "./run-access.mjs";
+import "./verdict.validate.mjs";
 import {
-  quoteShell
-} from "./verdict.validate.mjs";
+  ownCommand
+} from "./dispatch.mjs";
 import {
   findRepo,
   resolveAll
@@ -133,7 +134,7 @@ var handler = async (ctx, parsed) => {
         severity: "error",
         code: "owned-elsewhere",
         message: "A coordinator advances this run: nothing is removed under it.",
-        fix: `wait ${quoteShell(run.value.runDir)}`
+        fix: ownCommand(ctx, "wait", run.value.runDir)
       }
     ]);
   const preview = flagOn(parsed, "dry-run");

@@ -7,10 +7,12 @@ import {
   bypassFlag
 } from "./dispatch.mjs";
 import {
-  EFFORTS,
   err,
   ok,
   unreachable
+} from "./dispatch.mjs";
+import {
+  EFFORTS
 } from "./dispatch.mjs";
 
 // scripts/src/runtimes/json.ts
@@ -3225,6 +3227,7 @@ function adapterFor(id, declared) {
 export {
   boundaryClass,
   UNPROVEN,
+  versionIn,
   declaredAdapter,
   internalProfile,
   arbiterSteps,

@@ -6,15 +6,16 @@ import {
   isPlaceholder
 } from "./parse.mjs";
 import {
+  FAILURE_RULES
+} from "./dispatch.mjs";
+import {
   MOCK,
   capabilityOf,
+  claimOf,
   isLive,
   matchesModel,
   policyLine
-} from "./capability.mjs";
-import {
-  FAILURE_RULES
-} from "./dispatch.mjs";
+} from "./parser.mjs";
 import {
   POLICY,
   RETRY_LIMITS,
@@ -892,25 +893,29 @@ function toChain(members, job) {
 }
 
 // scripts/src/plan/sift.ts
+var ELSEWHERE2 = /* @__PURE__ */ new Set(["pin-mismatch", "not-named"]);
 function sift(job, world) {
-  const { passed, aside, rejected } = judgeAll(job, world);
+  const { passed, aside, rejected, ignored } = judgeAll(job, world);
   const raise = raiseNeeded(job, world, passed, aside);
-  if (raise !== null) return { passed: [...passed, ...aside], rejected, raise };
+  if (raise !== null) return { passed: [...passed, ...aside], rejected, ignored, raise };
   const spared = aside.map((candidate2) => setAside(candidate2, job));
-  return { passed, rejected: [...rejected, ...spared, ...missingNames(job, world)], raise: null };
+  return { passed, rejected: [...rejected, ...spared, ...missingNames(job, world)], ignored, raise: null };
 }
 function judgeAll(job, world) {
   const passed = [];
   const aside = [];
   const rejected = [];
+  const ignored = /* @__PURE__ */ new Set();
   for (const record of [...world.records].sort((a, b) => compareIds(a.id, b.id)))
     for (const candidate2 of candidatesOf(record, job, world)) {
       const reasons = rejections({ candidate: candidate2, job, world });
+      if (!ELSEWHERE2.has(reasons[0]?.code ?? ""))
+        for (const claim of candidate2.finding.ignored) ignored.add(claim);
       if (reasons.length > 0) rejected.push(rejectedAs(candidate2, reasons));
       else if (raiseFor({ candidate: candidate2, job }) !== null) aside.push(candidate2);
       else passed.push(candidate2);
     }
-  return { passed, aside, rejected };
+  return { passed, aside, rejected, ignored: [...ignored] };
 }
 var rejectedAs = (candidate2, reasons) => ({
   runtime: candidate2.record.id,
@@ -950,7 +955,7 @@ function missingNames(job, world) {
 
 // scripts/src/plan/route.ts
 function routeJob(job, world) {
-  const { passed, rejected, raise } = sift(job, world);
+  const { passed, rejected, ignored, raise } = sift(job, world);
   const ranking = rank(passed, job, world);
   const picks = pickChain(job, ranking);
   const chain = toChain(picks.members, job);
@@ -965,7 +970,8 @@ function routeJob(job, world) {
       ...margin(picks, ranking)
     },
     raise,
-    notes: notes(job, picks, chain, rejected)
+    notes: notes(job, picks, chain, rejected),
+    ignored
   };
 }
 
@@ -1032,10 +1038,7 @@ var placeOf = (job) => ({
 });
 function routeWorld(input) {
   const claims = new Map(
-    input.facts.declared.map(({ entry, source, confirmed }) => [
-      entry.id,
-      { id: entry.id, source, confirmed, capability: entry.capability ?? null, family: entry.family ?? null }
-    ])
+    input.facts.declared.map((one) => [one.entry.id, claimOf(one)])
   );
   return {
     records: input.inventory.records,

@@ -11,7 +11,7 @@ import "./filter.mjs";
 import "./git-2.mjs";
 import "./jobs.schema.mjs";
 import "./parse.mjs";
-import "./capability.mjs";
+import "./index.min.mjs";
 import {
   failure
 } from "./dispatch.mjs";

@@ -35,7 +35,6 @@ import {
 } from "./inventory-file.mjs";
 import {
   answerCommand,
-  canonicalize,
   pendingCommands
 } from "./inbox.validate.mjs";
 import {
@@ -52,12 +51,16 @@ import {
   nextActions,
   openStore,
   parseVerdict,
-  quoteShell,
   readGraph,
   shareGraph,
   startTime,
   supervisorDir
 } from "./verdict.validate.mjs";
+import {
+  quoteShell,
+  runnable,
+  scriptOf
+} from "./dispatch.mjs";
 import {
   checkControls,
   controlStrength,
@@ -78,13 +81,10 @@ import {
   BASE_ENVIRONMENT,
   JOB_ANCESTORS,
   JOB_MARKER,
-  MOCK,
   childEnvironment,
-  familyOfProvider,
-  isLive,
   ratingBy,
   takeInventory
-} from "./capability.mjs";
+} from "./index.min.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -103,12 +103,18 @@ import {
   REOPENABLE_BLOCKS
 } from "./dispatch.mjs";
 import {
+  MOCK,
+  familyOfProvider,
+  isLive,
   loadConfig
 } from "./parser.mjs";
 import {
   SECRET_PATTERNS,
   looksSecretName
 } from "./secret-patterns.mjs";
+import {
+  canonicalize
+} from "./dispatch.mjs";
 import {
   INPUTS_DIR,
   JOB_FILES,
@@ -151,9 +157,11 @@ import {
   watch
 } from "./dispatch.mjs";
 import {
-  RISK_TIERS,
   err,
-  ok,
+  ok
+} from "./dispatch.mjs";
+import {
+  RISK_TIERS,
   riskAtLeast
 } from "./dispatch.mjs";
 import {
@@ -707,7 +715,13 @@ var STRING_FRAMES = /* @__PURE__ */ new Set([
   61,
   62
 ]);
-var JSON_ESC = Buffer.from("\\u001b[");
+var JSON_ESC = [Buffer.from("u001b["), Buffer.from("u001B[")];
+var ESC_RUNS = /* @__PURE__ */ new Set([1, 2, 4]);
+var WRAP_RUNS = /* @__PURE__ */ new Set([3, 6, 12]);
+var MAX_RUN = 12;
+var MAX_OPENING = MAX_RUN + 6;
+var LETTER_N = 110;
+var LETTER_R = 114;
 var MAX_CSI = 64;
 var rawIndex = (view, index) => view.map === null ? index : view.map[index];
 function plainView(raw) {
@@ -715,12 +729,17 @@ function plainView(raw) {
 }
 function hasWraps(raw) {
   if (raw.indexOf(BACKSLASH) < 0) return false;
-  const end = raw.length;
-  const tail = raw.lastIndexOf(BACKSLASH);
-  if (tail === end - 1 || end - tail < JSON_ESC.length && beginsWith(JSON_ESC, raw, tail)) return true;
-  if (tail === end - 2 && raw[end - 1] === RETURN) return true;
-  return raw.indexOf("\\\n") >= 0 || raw.indexOf("\\\r\n") >= 0 || raw.indexOf(JSON_ESC) >= 0;
+  for (let at = Math.max(0, raw.length - MAX_OPENING); at < raw.length; at += 1)
+    if (raw[at] === BACKSLASH && wrapLength(raw, at) < 0) return true;
+  return WRAPS.some((wrap) => raw.indexOf(wrap) >= 0);
 }
+var WRAPS = [
+  "\\\n",
+  "\\\r\n",
+  "\\\\\\n",
+  "\\\\\\r",
+  ...JSON_ESC.map((esc) => Buffer.concat([Buffer.of(BACKSLASH), esc]))
+];
 function beginsWith(whole, raw, at) {
   const length = Math.min(whole.length, raw.length - at);
   return whole.compare(raw, at, at + length, 0, length) === 0;
@@ -752,15 +771,33 @@ function strip(raw) {
 }
 function wrapLength(raw, at) {
   const next = raw[at + 1];
-  if (next === void 0) return -1;
   if (next === NEWLINE2) return 2;
-  if (next === JSON_ESC[1] && beginsWith(JSON_ESC, raw, at)) {
-    if (raw.length - at < JSON_ESC.length) return -1;
-    return controlLength(raw, at, JSON_ESC.length);
+  if (next === RETURN) return raw[at + 2] === void 0 ? -1 : raw[at + 2] === NEWLINE2 ? 3 : 0;
+  const run = runOf(raw, at);
+  if (run > MAX_RUN) return 0;
+  const end = at + run;
+  if (raw[end] === void 0) return -1;
+  const whole = raw[at - 1] !== BACKSLASH;
+  if (ESC_RUNS.has(run) && (whole || run === 1)) {
+    const esc = JSON_ESC.find((opening) => beginsWith(opening, raw, end));
+    if (esc !== void 0)
+      return raw.length - end < esc.length ? -1 : controlLength(raw, at, run + esc.length);
   }
-  if (next !== RETURN) return 0;
-  const after = raw[at + 2];
-  return after === void 0 ? -1 : after === NEWLINE2 ? 3 : 0;
+  return whole && WRAP_RUNS.has(run) ? escapedWrapLength(raw, at, run) : 0;
+}
+function escapedWrapLength(raw, at, run) {
+  const letter = raw[at + run];
+  if (letter === LETTER_N) return run + 1;
+  if (letter !== LETTER_R) return 0;
+  const behind = at + run + 1;
+  const second = runOf(raw, behind);
+  if (raw[behind + second] === void 0 && second <= run / 3) return -1;
+  return second === run / 3 && raw[behind + second] === LETTER_N ? run + 1 + second + 1 : 0;
+}
+function runOf(raw, at) {
+  let run = 0;
+  while (run <= MAX_RUN && raw[at + run] === BACKSLASH) run += 1;
+  return run;
 }
 function escapeLength(raw, at) {
   const kind = raw[at + 1];
@@ -916,14 +953,15 @@ function secretNeedles(values) {
     const trimmed = value.trim();
     if (trimmed.length < MIN_VALUE) continue;
     for (const line of trimmed.split(/[\r\n]+/)) addLine(texts, line, trimmed);
-    if (trimmed.length >= MIN_ENCODED) for (const form of encodings(trimmed)) addPieces(texts, form);
+    if (trimmed.length >= MIN_ENCODED) for (const form of encodings(trimmed)) addPieces(texts, seenAs(form));
   }
   return [...texts].map((text) => Buffer.from(text));
 }
 function addLine(texts, line, whole) {
-  const seen = plainView(Buffer.from(line)).bytes.toString().replace(/\\+$/, "").trim();
+  const seen = seenAs(line).replace(/\\+$/, "").trim();
   if (seen.length >= (line === whole ? MIN_VALUE : MIN_ENCODED)) addPieces(texts, seen);
 }
+var seenAs = (text) => plainView(Buffer.from(text)).bytes.toString();
 function addPieces(texts, text) {
   if (Buffer.byteLength(text) < MIN_VALUE) return;
   if (text.length <= MAX_NEEDLE / 4) {
@@ -7677,7 +7715,7 @@ var handler = async (ctx, argv) => {
     self: ctx.self,
     resume: argv.includes("--resume"),
     harness: harnessArg(argv),
-    log: (line) => ctx.out.progress(line)
+    log: (line) => ctx.out.progress(runnable(line, scriptOf(ctx)))
   });
 };
 function harnessArg(argv) {

@@ -64,10 +64,12 @@ import {
   statSync
 } from "./dispatch.mjs";
 import {
+  err,
+  ok
+} from "./dispatch.mjs";
+import {
   RETRY_CLASSES,
   TOOL_WORDS,
-  err,
-  ok,
   riskAtLeast
 } from "./dispatch.mjs";
 import {
@@ -2184,6 +2186,18 @@ var jobs_schema_default = {
           },
           description: "Runtimes to try next, in this order."
         },
+        runtimeFrom: {
+          type: "string",
+          enum: [
+            "spec",
+            "router",
+            "<verified-cli-runtime>",
+            "<verified-read-runtime>",
+            "<verified-judgment-runtime>",
+            "<verified-fallback-runtime>"
+          ],
+          description: "Written by the coordinator into a run's frozen `jobs.yaml`: what `runtime` was resolved from. Decides nothing."
+        },
         agent: {
           type: "string",
           minLength: 1,
@@ -2281,7 +2295,7 @@ var jobs_schema_default = {
               $ref: "#/definitions/PlanText"
             }
           ],
-          description: "Shows what would happen, without an effect. Required for external or destructive work."
+          description: "Shows what would happen, without an effect: a command, or at least 20 characters of text. Required for external or destructive work."
         },
         rollback: {
           allOf: [
@@ -2289,7 +2303,7 @@ var jobs_schema_default = {
               $ref: "#/definitions/PlanText"
             }
           ],
-          description: "How to undo it. Shown, never run by the coordinator. Required for external or destructive work."
+          description: "How to undo it: a command, or at least 20 characters of text. Shown, never run by the coordinator. Required for external or destructive work."
         },
         approval: {
           $ref: "#/definitions/Approval"

@@ -25,10 +25,9 @@ import {
   hasErrors
 } from "./dispatch.mjs";
 import {
-  MOCK,
   ratingBy,
   takeInventory
-} from "./capability.mjs";
+} from "./index.min.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
@@ -43,6 +42,9 @@ import {
 import {
   adapterFor
 } from "./declared.mjs";
+import {
+  MOCK
+} from "./parser.mjs";
 import {
   err,
   ok
@@ -135,6 +137,13 @@ function routeDiagnostics(one, input) {
       }
     )
   );
+}
+function claimDiagnostics(routed) {
+  return [...new Set(routed.flatMap((one) => one.answer.ignored))].map((message) => ({
+    severity: "info",
+    code: "policy-unconfirmed",
+    message
+  }));
 }
 function runDiagnostics(jobs, arbiter, input, { jobs: derived }) {
   const found = [];
@@ -243,6 +252,7 @@ function buildPlan(input) {
   const diagnostics = [
     ...derived.diagnostics,
     ...routed.flatMap((one) => routeDiagnostics(one, input)),
+    ...claimDiagnostics(routed),
     ...runDiagnostics(jobs, arbiter, input, derived.value)
   ];
   return { graph: assemble(input, derived.value, jobs, arbiter, diagnostics), diagnostics };

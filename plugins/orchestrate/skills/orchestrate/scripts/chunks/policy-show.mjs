@@ -3,6 +3,7 @@ import {
   hasErrors
 } from "./dispatch.mjs";
 import {
+  SHOWN_DIGEST,
   loadConfig
 } from "./parser.mjs";
 import "./secret-patterns.mjs";
@@ -17,34 +18,46 @@ import {
 // scripts/src/cli/commands/policy-show.ts
 var handler = async (ctx) => {
   const config = loadConfig({ root: workspaceRoot(ctx.env.cwd), home: ctx.env.home, now: ctx.clock.now() });
-  const lines = config.policy.flatMap((layer) => [
-    `${layer.file} (${layer.source}${layer.confirmed ? "" : ", NOT confirmed: it may lower a capability, never raise one"})`,
-    ...layer.entries.map(
-      (entry) => `  ${Object.entries(entry).map(([key, value]) => `${key}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ")}`
-    )
-  ]);
-  const declared = config.declared.map(
-    (d) => `${d.entry.id}: declared in ${d.path} (sha256 ${d.sha256.slice(0, 12)}…)`
-  );
-  const none = config.files.length === 0;
   return {
     exitCode: hasErrors(config.diagnostics) ? EXIT.usage : EXIT.done,
     data: {
       files: config.files,
       policy: config.policy,
-      declared: config.declared.map((d) => ({
-        id: d.entry.id,
-        source: d.source,
-        path: d.path,
-        sha256: d.sha256
+      declared: config.declared.map(({ entry, source, path, sha256, confirmed, digest }) => ({
+        id: entry.id,
+        source,
+        path,
+        sha256,
+        confirmed,
+        digest: digest ?? null
       })),
+      unconfirmed: config.claimable.filter((one) => !one.confirmed),
+      egress: config.egress,
       approvals: [...config.approvals]
     },
-    text: none ? "No policy here: every runtime has the tier and family that its adapter gives it." : [...lines, ...declared].join("\n"),
+    text: textOf(config),
     diagnostics: config.diagnostics,
     next: []
   };
 };
+function textOf(config) {
+  if (config.files.length === 0)
+    return "No policy here: every runtime has the tier and family that its adapter gives it.";
+  const short = (digest) => digest.slice(0, SHOWN_DIGEST);
+  const state = (confirmed, digest) => confirmed || digest === void 0 ? "" : `  (may only lower; to let it count: approve --policy ${short(digest)})`;
+  return config.files.flatMap((file) => [
+    `${file.path} (${file.source}, sha256 ${short(file.sha256)})`,
+    ...config.policy.filter((layer) => layer.file === file.path).flatMap(
+      (layer) => layer.entries.map((entry, at) => {
+        const one = layer.confirmations?.[at];
+        return `  ${fieldsOf(entry)}${state(one?.confirmed ?? layer.confirmed, one?.digest)}`;
+      })
+    ),
+    ...config.declared.filter((one) => one.path === file.path).map((one) => `  declares ${one.entry.id}: ${one.entry.command}${state(one.confirmed, one.digest)}`),
+    ...config.egress.filter((one) => one.file === file.path && !one.counts).map((one) => `  lets ${one.runtime} send to ${one.grant.provider}: does not count until confirmed`)
+  ]).join("\n");
+}
+var fieldsOf = (entry) => Object.entries(entry).map(([key, value]) => `${key}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
 export {
   handler
 };

@@ -6,7 +6,7 @@ import {
 } from "./filter.mjs";
 import {
   MOCK
-} from "./capability.mjs";
+} from "./parser.mjs";
 import {
   riskAtLeast
 } from "./dispatch.mjs";

@@ -9,10 +9,12 @@ import {
 } from "./inventory-file.mjs";
 import {
   openRun,
-  scriptOf,
   summaryOf
 } from "./run-access.mjs";
 import "./verdict.validate.mjs";
+import {
+  scriptOf
+} from "./dispatch.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

@@ -10,9 +10,11 @@ import {
   summaryOf
 } from "./run-access.mjs";
 import {
-  lockOwner,
-  quoteShell
+  lockOwner
 } from "./verdict.validate.mjs";
+import {
+  ownCommand
+} from "./dispatch.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
@@ -67,7 +69,7 @@ async function resumeRun(ctx, parsed, o) {
         severity: "error",
         code: "owned-elsewhere",
         message: `A coordinator advances \`${view.state.runId}\` already: ${ownerOf(view.runDir)}.`,
-        fix: `wait ${quoteShell(view.runDir)}`
+        fix: ownCommand(ctx, "wait", view.runDir)
       }
     ]);
   coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
@@ -75,7 +77,7 @@ async function resumeRun(ctx, parsed, o) {
     return {
       exitCode: EXIT.done,
       data: summaryOf(view),
-      text: `The run goes on in the background: wait ${quoteShell(view.runDir)}`,
+      text: `The run goes on in the background: ${ownCommand(ctx, "wait", view.runDir)}`,
       diagnostics: [],
       next: onceCoordinated(ctx, view)
     };

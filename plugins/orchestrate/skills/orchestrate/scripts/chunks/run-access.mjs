@@ -11,7 +11,6 @@ import {
   lockOwner,
   nextActions,
   plainText,
-  quoteShell,
   readGraph,
   readRun,
   replay,
@@ -19,6 +18,10 @@ import {
   systemDisk,
   waitInDir
 } from "./verdict.validate.mjs";
+import {
+  ownCommand,
+  scriptOf
+} from "./dispatch.mjs";
 import {
   systemClock
 } from "./dispatch.mjs";
@@ -363,7 +366,7 @@ function createRunDir(o) {
       return err({
         code: "run-dir-exists",
         message: `\`${o.requested}\` already holds a run or other files.`,
-        fix: `Name a folder that does not exist yet, or go on with that run: \`resume ${o.requested}\`.`
+        fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one."
       });
     writePrivate(join3(path, ".gitignore"), "*\n");
     for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join3(path, name));
@@ -493,7 +496,6 @@ function arbiterLine(state, facts) {
 }
 
 // scripts/src/cli/run-access.ts
-var scriptOf = (ctx) => ctx.self.at(-1) ?? "orchestrate.mjs";
 function openRun(ctx, which) {
   const found = findRunDir({ which, root: workspaceRoot(ctx.env.cwd), cwd: ctx.env.cwd });
   if (!found.ok)
@@ -503,19 +505,14 @@ function openRun(ctx, which) {
       ])
     );
   const view = viewRun({ runDir: found.value.path, script: scriptOf(ctx) });
-  if (view.ok) return ok(view.value);
-  const fault = view.error;
+  return view.ok ? ok(view.value) : err(unreadable(view.error));
+}
+function unreadable(fault) {
   const hint = "hint" in fault ? fault.hint : fault.fix;
-  return err(
-    failure(EXIT.environment, [
-      {
-        severity: "error",
-        code: fault.code,
-        message: fault.message,
-        ...hint === null ? {} : { fix: hint }
-      }
-    ])
-  );
+  const { code, message } = fault;
+  return failure(EXIT.environment, [
+    { severity: "error", code, message, ...hint === null ? {} : { fix: hint } }
+  ]);
 }
 async function attachAndReport(ctx, o) {
   const progress = createProgress(o.view.graph, (line) => ctx.out.progress(line));
@@ -531,11 +528,8 @@ async function attachAndReport(ctx, o) {
   });
   const own = o.coordinator === null ? null : await exitIfGone(o.coordinator, end);
   const after = viewRun({ runDir: o.view.runDir, script: scriptOf(ctx) });
-  if (!after.ok)
-    return failure(EXIT.environment, [
-      { severity: "error", code: after.error.code, message: after.error.message }
-    ]);
-  return standing(after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
+  if (!after.ok) return unreadable(after.error);
+  return standing(ctx, after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
 }
 async function exitIfGone(coordinator, end) {
   if (end === "detached" || end === "timeout" || end === "changed") return null;
@@ -544,7 +538,7 @@ async function exitIfGone(coordinator, end) {
     new Promise((resolve2) => setTimeout(() => resolve2(null), 50))
   ]);
 }
-function standing(view, o) {
+function standing(ctx, view, o) {
   const lastWords2 = () => o.coordinator === null ? lastLine(view.runDir) : o.coordinator.lastWords();
   const diagnostics = [];
   let exitCode = view.exitCode;
@@ -554,10 +548,10 @@ function standing(view, o) {
   else if (o.end === "timeout") exitCode = EXIT.actionDue;
   else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === EXIT.environment) {
     exitCode = EXIT.environment;
-    diagnostics.push(stoppedDiagnostic(view.runDir, lastWords2()));
+    diagnostics.push(stoppedDiagnostic(ctx, view.runDir, lastWords2()));
   } else if (o.end === "coordinator-gone") {
     exitCode = o.coordinatorExit === EXIT.environment ? EXIT.environment : o.coordinatorExit === EXIT.owned ? EXIT.owned : EXIT.detached;
-    diagnostics.push(goneDiagnostic(view.runDir, exitCode, lastWords2()));
+    diagnostics.push(goneDiagnostic(ctx, view.runDir, { exitCode, words: lastWords2() }));
   }
   return {
     exitCode,
@@ -567,13 +561,14 @@ function standing(view, o) {
     next: view.actions
   };
 }
-function goneDiagnostic(runDir, exitCode, words) {
+function goneDiagnostic(ctx, runDir, o) {
+  const { exitCode, words } = o;
   const why = exitCode === EXIT.owned ? "Another coordinator owns the run." : "The coordinator ended before the run did; nothing recorded is lost.";
   return {
     severity: "error",
     code: exitCode === EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
     message: `${why}${words === null ? "" : ` ${words}`}`,
-    fix: `${exitCode === EXIT.owned ? "wait" : "resume"} ${quoteShell(runDir)}`
+    fix: ownCommand(ctx, exitCode === EXIT.owned ? "wait" : "resume", runDir)
   };
 }
 var onceCoordinated = (ctx, view) => nextActions({
@@ -604,11 +599,11 @@ function summaryOf(view) {
     report: `${view.runDir}/${RUN_FILES.report}`
   };
 }
-var stoppedDiagnostic = (runDir, words) => ({
+var stoppedDiagnostic = (ctx, runDir, words) => ({
   severity: "error",
   code: "coordinator-stopped",
   message: `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
-  fix: `resume ${quoteShell(runDir)}`
+  fix: ownCommand(ctx, "resume", runDir)
 });
 
 export {
@@ -620,7 +615,6 @@ export {
   followRun,
   attach,
   createProgress,
-  scriptOf,
   openRun,
   attachAndReport,
   standing,

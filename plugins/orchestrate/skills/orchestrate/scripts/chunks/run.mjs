@@ -17,15 +17,17 @@ import {
   attachAndReport,
   createRunDir,
   onceCoordinated,
-  scriptOf,
   summaryOf,
   viewRun
 } from "./run-access.mjs";
 import {
   createRun,
-  freezeGraph,
-  quoteShell
+  freezeGraph
 } from "./verdict.validate.mjs";
+import {
+  ownCommand,
+  scriptOf
+} from "./dispatch.mjs";
 import {
   unsupportedFields
 } from "./unsupported.mjs";
@@ -40,7 +42,7 @@ import "./parse.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
-import "./capability.mjs";
+import "./index.min.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -208,7 +210,7 @@ async function runSpec(ctx, parsed, spec) {
       exitCode: EXIT.done,
       data: summaryOf(view.value),
       text: `${runDir}
-runs in the background: wait ${quoteShell(runDir)}`,
+runs in the background: ${ownCommand(ctx, "wait", runDir)}`,
       diagnostics: notes,
       next: onceCoordinated(ctx, view.value)
     };

@@ -9,9 +9,11 @@ import {
   markdownLine,
   markdownText,
   plainText,
-  quoteShell,
   require_ucs2length
 } from "./verdict.validate.mjs";
+import {
+  quoteShell
+} from "./dispatch.mjs";
 import {
   POLICY
 } from "./scanner.mjs";

@@ -30,7 +30,7 @@ var handler = async (ctx, parsed) => {
     ]);
   const until = UNTIL[flagText(parsed, "for") ?? "action"];
   if (!run.value.coordinatorAlive)
-    return standing(run.value, {
+    return standing(ctx, run.value, {
       end: run.value.state.status === "running" || run.value.state.status === "preparing" ? "coordinator-gone" : "due",
       coordinatorExit: null,
       coordinator: null

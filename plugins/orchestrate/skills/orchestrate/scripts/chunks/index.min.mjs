@@ -9,6 +9,10 @@ import {
   internalProfile
 } from "./declared.mjs";
 import {
+  claimOf,
+  rateRecord
+} from "./parser.mjs";
+import {
   SUPERVISION
 } from "./scanner.mjs";
 import {
@@ -23,9 +27,6 @@ import {
   realpathSync,
   rmSync,
   statSync
-} from "./dispatch.mjs";
-import {
-  capabilityAtLeast
 } from "./dispatch.mjs";
 import {
   __commonJS,
@@ -265,151 +266,6 @@ var require_lib = __commonJS({
   }
 });
 
-// scripts/src/plan/capability.ts
-var MOCK = { id: "mock", jobModel: "mock-a", arbiterModel: "mock-b" };
-var GATEWAY_PROVIDERS = /* @__PURE__ */ new Set([
-  "openrouter",
-  "litellm",
-  "azure",
-  "azure-openai",
-  "amazon-bedrock",
-  "bedrock",
-  "google-vertex",
-  "vertex",
-  "vertex_ai",
-  "github-copilot",
-  "github-models",
-  "vercel",
-  "cloudflare",
-  "cloudflare-ai-gateway",
-  "together",
-  "togetherai",
-  "fireworks",
-  "fireworks-ai",
-  "groq",
-  "huggingface",
-  "ollama",
-  "lmstudio",
-  "opencode",
-  "portkey",
-  "requesty"
-]);
-function capabilityOf(identity, layers, claim = null) {
-  const provider = providerOf(identity);
-  const base = baseFinding({ ...identity, provider }, claim);
-  const home = layers.filter((layer) => layer.source === "home");
-  const project = layers.filter((layer) => layer.source === "project");
-  return [...home, ...project].reduce(
-    (finding, layer) => applyLayer(finding, layer, { ...identity, provider }),
-    base
-  );
-}
-function rateRecord(record, layers, claim = null) {
-  const { capability, capabilitySource, family, familySource } = capabilityOf(
-    { record, model: null, effort: null },
-    layers,
-    claim
-  );
-  return { capability, capabilitySource, family, familySource };
-}
-function policyLine(identity, tier) {
-  const provider = providerOf(identity);
-  const fields = [
-    `runtime: ${identity.record.id}`,
-    ...provider === null ? [] : [`provider: ${yamlText(provider)}`],
-    ...identity.model === null ? [] : [`model: ${yamlText(identity.model)}`],
-    `capability: ${tier}`
-  ];
-  return `- {${fields.join(", ")}}`;
-}
-function policyMatches(entry, identity) {
-  if (entry.runtime !== identity.record.id) return false;
-  if (entry.provider !== void 0 && entry.provider !== identity.provider) return false;
-  if (entry.effort !== void 0 && entry.effort !== identity.effort) return false;
-  if (entry.model === void 0 || /^\*+$/.test(entry.model)) return true;
-  return identity.model !== null && matchesModel(identity.model, entry.model);
-}
-function matchesModel(model, pattern) {
-  const [first = "", ...pieces] = pattern.split("*");
-  if (pieces.length === 0) return model === pattern;
-  if (!model.startsWith(first)) return false;
-  const last = pieces.pop();
-  let at = first.length;
-  for (const piece of pieces) {
-    const found = model.indexOf(piece, at);
-    if (found < 0) return false;
-    at = found + piece.length;
-  }
-  return model.length - last.length >= at && model.endsWith(last);
-}
-function baseFinding(identity, claim) {
-  const { record, provider } = identity;
-  const finding = (capability, family, source = "adapter-default") => ({
-    capability,
-    capabilitySource: source,
-    provider,
-    family,
-    familySource: family === null ? "unknown" : source,
-    costDimension: null,
-    ignored: []
-  });
-  if (record.id === MOCK.id) return finding("C3", identity.model ?? MOCK.jobModel);
-  if (record.kind === "internal") return finding("C3", record.vendorBound ? record.family : null, "harness");
-  if (record.role !== "agent") return finding(claim?.capability === "C1" ? "C1" : "C2", null);
-  if (record.vendorBound) {
-    const genuine = !record.gateway && isLive(record) && record.authenticated !== false;
-    return genuine ? finding("C3", record.family) : finding("C2", null);
-  }
-  const plain = finding("C2", record.gateway ? null : familyOfProvider(provider));
-  return claim === null ? plain : claimed(
-    plain,
-    claim,
-    `runtimes.yaml entry \`${claim.id}\``,
-    claim.source === "home" || claim.confirmed
-  );
-}
-function applyLayer(finding, layer, identity) {
-  const matching = layer.entries.filter((entry) => policyMatches(entry, identity));
-  const first = (field) => matching.find((entry) => entry[field] !== void 0)?.[field];
-  const capability = first("capability");
-  const said = {
-    // No entry makes a program able to judge: there is no model inside.
-    capability: identity.record.role !== "agent" && capability === "C3" ? null : capability ?? null,
-    family: identity.record.role === "agent" ? first("family") ?? null : null
-  };
-  const trusted = layer.source === "home" || layer.confirmed;
-  const next = claimed(finding, said, `\`${layer.file}\``, trusted, "policy");
-  const costDimension = first("cost_dimension");
-  return costDimension === void 0 ? next : { ...next, costDimension };
-}
-function claimed(finding, said, who, trusted, source = "adapter-default") {
-  const ignored = [...finding.ignored];
-  let { capability, capabilitySource, family, familySource } = finding;
-  if (said.capability !== null) {
-    if (trusted || capabilityAtLeast(capability, said.capability)) {
-      if (trusted || said.capability !== capability) {
-        capability = said.capability;
-        capabilitySource = source;
-      }
-    } else ignored.push(`${who} claims ${said.capability}: counts once the user confirmed the file`);
-  }
-  if (said.family !== null && said.family !== family) {
-    if (trusted) {
-      family = said.family;
-      familySource = source;
-    } else ignored.push(`${who} claims family \`${said.family}\`: counts once the user confirmed the file`);
-  }
-  return { ...finding, capability, capabilitySource, family, familySource, ignored };
-}
-var familyOfProvider = (provider) => provider === null || GATEWAY_PROVIDERS.has(provider) ? null : provider;
-function providerOf({ record, model }) {
-  const slash = model?.indexOf("/") ?? -1;
-  if (!record.vendorBound && model !== null && slash > 0) return model.slice(0, slash);
-  return record.provider;
-}
-var isLive = (record) => record.state === "available" || record.state === "constrained";
-var yamlText = (text) => /^[A-Za-z][A-Za-z0-9._/-]*$/.test(text) ? text : JSON.stringify(text);
-
 // scripts/src/run/locate.ts
 var import_which = __toESM(require_lib(), 1);
 import { isAbsolute, resolve } from "node:path";
@@ -450,10 +306,6 @@ function isExecutable(path) {
     return false;
   }
 }
-
-// scripts/src/run/probe.ts
-import { availableParallelism } from "node:os";
-import { join } from "node:path";
 
 // scripts/src/core/child-environment.ts
 var BASE_ENVIRONMENT = [
@@ -597,6 +449,8 @@ function ancestry(parent) {
 }
 
 // scripts/src/run/probe.ts
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
 var PROBE_MAX_BYTES = 4 * 1024 * 1024;
 var PROBE_MARKER = "probe";
 async function probe(adapter, located, host) {
@@ -808,27 +662,12 @@ function described(adapter, profile, located, request) {
 
 // scripts/src/coordinator/rating.ts
 var ratingBy = (config) => (record) => {
-  const claim = config.declared.find((declared) => declared.entry.id === record.id);
-  return rateRecord(
-    record,
-    config.policy,
-    claim === void 0 ? null : {
-      id: record.id,
-      source: claim.source,
-      confirmed: claim.confirmed,
-      capability: claim.entry.capability ?? null,
-      family: claim.entry.family ?? null
-    }
-  );
+  const declared = config.declared.find((one) => one.entry.id === record.id);
+  return rateRecord(record, config.policy, declared === void 0 ? null : claimOf(declared));
 };
 
 export {
-  MOCK,
-  capabilityOf,
-  policyLine,
-  matchesModel,
-  familyOfProvider,
-  isLive,
+  locate,
   BASE_ENVIRONMENT,
   JOB_MARKER,
   JOB_ANCESTORS,
