@@ -3,31 +3,46 @@
  * short command costs. Behaviour is the same, and the build's tests compare.
  */
 import { readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 import type { Plugin } from "esbuild";
 import { ROOT } from "./repo.ts";
 
 /**
- * `yaml` writes documents, builds them from values and knows YAML 1.1. Only its reader is in use, on tokens that hold no
- * tags, and a spec is read with the core schema of 1.2. Methods refer to the rest, so no bundler can see it unused.
+ * `yaml` writes documents, builds them from values and knows YAML 1.1. What reads a spec needs only its reader, on tokens
+ * that hold no tags, and the core schema of 1.2. Methods refer to the rest, so no bundler can see it unused. Whatever
+ * else imports `yaml` gets the whole of it, in a second copy that only those commands load.
  */
-const UNUSED_OF_YAML =
-  /[/\\]yaml[/\\]browser[/\\]dist[/\\](?:stringify[/\\]\w+|visit|log|doc[/\\](?:createNode|applyReviver|anchors)|nodes[/\\](?:toJS|addPairToJSMap)|schema[/\\](?:json|yaml-1\.1)[/\\]\w+|parse[/\\]cst-(?:scalar|stringify|visit))\.js$/;
+const READERS = /[/\\]plan[/\\]yaml-(?:tokens|value)\.ts$/;
+const YAML = "node_modules/yaml/browser";
+const UNUSED =
+  /\/(?:stringify\/\w+|visit|log|doc\/(?:createNode|applyReviver|anchors)|nodes\/(?:toJS|addPairToJSMap)|schema\/(?:json|yaml-1\.1)\/\w+|parse\/cst-(?:scalar|stringify|visit))\.js$/;
 
-/** Modules of `yaml` that only the unused half needs become functions that say so. */
+/** Modules of `yaml` that only its other half needs become functions that say so. */
 export const readerOfYaml: Plugin = {
   name: "reader-of-yaml",
   setup(builder) {
-    builder.onLoad({ filter: UNUSED_OF_YAML }, ({ path }) => ({
-      contents: exportedNames(readFileSync(path, "utf8"))
-        .map(
-          (name) =>
-            `export const ${name} = () => { throw new Error("\`${name}\` of yaml is not built in"); };`,
-        )
-        .join("\n"),
-      loader: "js",
+    const namespace = "yaml-reader";
+    builder.onResolve({ filter: /^yaml$/ }, ({ importer }) =>
+      READERS.test(importer) ? { path: `${YAML}/index.js`, namespace, sideEffects: false } : null,
+    );
+    builder.onResolve({ filter: /^\./, namespace }, ({ path, importer }) => ({
+      path: posix.join(posix.dirname(importer), path),
+      namespace,
+      sideEffects: false,
     }));
+    builder.onLoad({ filter: /.*/, namespace }, ({ path }) => {
+      const source = readFileSync(join(ROOT, path), "utf8");
+      return { contents: UNUSED.test(path) ? stubs(exportedNames(source)) : source, loader: "js" };
+    });
   },
 };
+
+const stubs = (names: readonly string[]): string =>
+  names
+    .map(
+      (name) => `export const ${name} = () => { throw new Error("\`${name}\` of yaml is not built in"); };`,
+    )
+    .join("\n");
 
 const exportedNames = (source: string): string[] =>
   [...source.matchAll(/^export \{ (.*) \};$/gm)].flatMap(([, list = ""]) =>

@@ -17,9 +17,9 @@ export function noticesFor(metafiles: readonly Metafile[]): string {
   return `Third-party code in scripts/orchestrate.mjs and scripts/chunks/, with its licences.\n\n${notices.join("\n")}`;
 }
 
-/** `node_modules/a/node_modules/@b/c/lib/x.js` → `node_modules/a/node_modules/@b/c`. */
+/** `node_modules/a/node_modules/@b/c/lib/x.js` → `node_modules/a/node_modules/@b/c`; a plugin's name may stand before it. */
 function packageFolder(path: string): string | null {
-  return /^(?:[^:]*)node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? null;
+  return /^(?:[\w-]+:)?([^:]*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? null;
 }
 
 function notice(folder: string): string {
