@@ -166,6 +166,7 @@ const FS_NAMES = [
   "rmSync",
   "rmdirSync",
   "statSync",
+  "statfsSync",
   "symlinkSync",
   "truncateSync",
   "unlinkSync",

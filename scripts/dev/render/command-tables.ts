@@ -10,7 +10,9 @@ export const COMMAND_TABLES: Readonly<Record<string, () => string>> = {
   "command-reference": commandReference,
   "read-only-commands": () =>
     COMMANDS.filter((spec) => spec.readOnly)
-      .map((spec) => code(spec.name))
+      .map(
+        (spec) => code(spec.name) + (spec.writesWith === undefined ? "" : ` without \`${spec.writesWith}\``),
+      )
       .join(", "),
 };
 
@@ -30,7 +32,8 @@ function commandReference(): string {
       ...spec.args.map((arg) => [code(arg.name), describe(arg)]),
       ...spec.flags.map((flag) => [code(flagUsage(flag)), describe(flag)]),
     ];
-    const note = spec.readOnly ? " Writes nothing." : "";
+    const without = spec.writesWith === undefined ? "" : ` without \`${spec.writesWith}\``;
+    const note = spec.readOnly ? ` Writes nothing${without}.` : "";
     const parts = [
       `### ${spec.name}`,
       `${sentence(spec.summary)}${note} Exit codes: ${spec.exitCodes.join(", ")}.`,

@@ -51,13 +51,13 @@ function groupHelp(group: string): string {
   ]);
 }
 
+function writesNothing({ readOnly, writesWith }: CommandSpec): string {
+  if (!readOnly) return "";
+  return writesWith === undefined ? " (writes nothing)" : ` (writes nothing without ${writesWith})`;
+}
+
 function commandHelp(spec: CommandSpec): string {
-  const lines = [
-    `${spec.name}: ${spec.summary}${spec.readOnly ? " (writes nothing)" : ""}`,
-    "",
-    usageLine(spec),
-    "",
-  ];
+  const lines = [`${spec.name}: ${spec.summary}${writesNothing(spec)}`, "", usageLine(spec), ""];
   if (spec.args.length > 0)
     lines.push("Arguments:", ...columns(spec.args.map((arg) => [arg.name, describe(arg)])), "");
   lines.push(

@@ -47,6 +47,8 @@ export interface CommandSpec {
   readonly exitCodes: readonly ExitCode[];
   /** Writes nothing at all: safe to allow without asking. */
   readonly readOnly: boolean;
+  /** The one flag with which a read-only command does more. */
+  readonly writesWith?: string;
   readonly load: () => Promise<{ readonly handler: Handler }>;
 }
 
@@ -94,6 +96,15 @@ const NOTE_FLAG = text("note", "TEXT", "kept with the record");
 const HARNESS_FLAGS: readonly FlagSpec[] = [
   text("harness", "NAME", "coding agent that calls this tool; also ORCHESTRATE_HARNESS"),
   flag("subagents", "the harness can dispatch subagents; also ORCHESTRATE_SUBAGENTS=1"),
+];
+const SMOKE_FLAGS: readonly FlagSpec[] = [
+  flag("smoke", "also ask each live agent one tiny question in a fresh worktree: spends inference"),
+  {
+    name: "timeout",
+    type: { kind: "duration", placeholder: "TIME" },
+    description: "with --smoke: how long one may take",
+    default: "2m",
+  },
 ];
 const ROUTING_FLAGS: readonly FlagSpec[] = [
   flag("internal", "prefer in-session subagents for jobs without a runtime"),
@@ -160,13 +171,14 @@ export const COMMANDS: readonly CommandSpec[] = [
     group: "plan",
     summary: "what runtimes this host has, and what proves it",
     args: [{ name: "RUNTIME", required: false, repeat: true, description: "runtime ids; absent: all" }],
-    flags: [...HARNESS_FLAGS],
+    flags: [...SMOKE_FLAGS, ...HARNESS_FLAGS],
     example: {
       argv: ["probe", "claude", "codex"],
       shows: "asks versions, help and login state; no inference",
     },
     exitCodes: [0, 2, 4],
     readOnly: true,
+    writesWith: "--smoke",
     load: () => import("./commands/probe.ts"),
   },
   {
@@ -174,10 +186,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     group: "plan",
     summary: "what on this host would hang or weaken a run, with the fix",
     args: [],
-    flags: [...HARNESS_FLAGS],
+    flags: [...SMOKE_FLAGS, ...HARNESS_FLAGS],
     example: { argv: ["doctor"], shows: "one line per fault, each with one command" },
     exitCodes: [0, 1, 2, 4],
     readOnly: true,
+    writesWith: "--smoke",
     load: () => import("./commands/doctor.ts"),
   },
   {
@@ -532,6 +545,21 @@ export const COMMANDS: readonly CommandSpec[] = [
     exitCodes: [0, 2, 4],
     readOnly: false,
     load: () => import("./commands/policy-set.ts"),
+  },
+  {
+    name: "onboard",
+    group: "upkeep",
+    summary: "how a missing runtime gets here: exact commands, run only with --apply, and their undo",
+    args: [{ name: "RUNTIME", required: true, description: "runtime id" }],
+    flags: [flag("apply", "run the installation; never logs in, touches no credential")],
+    example: {
+      argv: ["onboard", "pi"],
+      shows: "what would be installed, what the user does, how to undo it",
+    },
+    exitCodes: [0, 1, 2, 4],
+    readOnly: true,
+    writesWith: "--apply",
+    load: () => import("./commands/onboard.ts"),
   },
   {
     name: "clean",

@@ -1,6 +1,8 @@
 /** `approve --policy` and `deny --policy`: about files of the project, so they need no run. */
+
 import { confirmPolicy } from "../coordinator/confirm-policy.ts";
 import { EXIT } from "../core/exit-codes.ts";
+import { TOOL } from "../core/tool-word.ts";
 import { type CommandContext, type CommandResult, failure, flagText, type Parsed } from "./context.ts";
 
 export function decidePolicy(
@@ -16,7 +18,7 @@ export function decidePolicy(
         severity: "error",
         code: "mixed-flags",
         message: `\`--policy\` is about the project's files, not about a run: it goes without ${mixed === undefined ? "RUN" : `\`--${mixed}\``}.`,
-        fix: `${verb} --policy ${hash}`,
+        fix: `${TOOL} ${verb} --policy ${hash}`,
       },
     ]);
   const decided = confirmPolicy({ hash, verb, env: ctx.env, clock: ctx.clock });

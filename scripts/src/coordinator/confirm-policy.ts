@@ -1,6 +1,8 @@
 /** `approve --policy` and `deny --policy`: the user's word on what a project's own files claim, kept in the home. */
+
 import { dirname } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
+import { TOOL } from "../core/tool-word.ts";
 import { type Clock, isoTime } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
 import { ensureDir, errorCode, readTextIfPresent, replaceFile } from "../host/files.ts";
@@ -39,7 +41,7 @@ export function confirmPolicy(o: {
     return err({
       code: "bad-policy-hash",
       message: `\`${o.hash}\` is no digest: ${SHORTEST_HASH} to 64 hexadecimal digits are expected.`,
-      fix: "policy show",
+      fix: `${TOOL} policy show`,
     });
   const root = workspaceRoot(o.env.cwd);
   const config = loadConfig({ root, home: o.env.home, now: o.clock.now() });
@@ -50,7 +52,7 @@ export function confirmPolicy(o: {
     return err({
       code: "unknown-policy-hash",
       message: `No entry of a project file below \`${root}\` has the digest \`${o.hash}\`: it may have been changed since it was shown.`,
-      fix: "policy show",
+      fix: `${TOOL} policy show`,
     });
   const stored = readStored(o.env.home);
   if (!stored.ok) return stored;

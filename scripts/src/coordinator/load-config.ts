@@ -1,4 +1,5 @@
 /** The operator's files: `.orchestrate/policy.yaml` and `runtimes.yaml` of the project and of the user's home. */
+
 import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import canonicalize from "canonicalize";
@@ -7,6 +8,7 @@ import type { PolicyFile } from "../core/generated/policy.ts";
 import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import { CONFIG_DIR } from "../core/layout.ts";
 import { looksSecretName } from "../core/secret-patterns.ts";
+import { TOOL } from "../core/tool-word.ts";
 import { readTextIfPresent, sha256 } from "../host/files.ts";
 import { type PolicyLayer, SHOWN_DIGEST } from "../plan/capability.ts";
 import { parsePolicy, parseRuntimesConfig } from "../plan/config-files.ts";
@@ -214,7 +216,7 @@ function withoutCredentials(
     code: "credential-unconfirmed",
     file: from.path,
     message: `\`${from.path}\` wants to pass ${[...new Set(secret)].map((name) => `\`${name}\``).join(", ")} to \`${entry.id}\`: it is not passed until the user confirmed the entry.`,
-    fix: `approve --policy ${from.digest.slice(0, SHOWN_DIGEST)}`,
+    fix: `${TOOL} approve --policy ${from.digest.slice(0, SHOWN_DIGEST)}`,
   });
   const harmless = (names: readonly string[]): string[] => names.filter((name) => !looksSecretName(name));
   return {
@@ -236,7 +238,7 @@ function addRuntime(found: DeclaredSource, into: Reading): void {
       code: "runtime-shadowed",
       file: known.path,
       message: `\`${known.path}\` declares \`${found.entry.id}\`, which \`${found.path}\` declares, too: the one of the home counts.`,
-      fix: `give it another id, or confirm it: approve --policy ${(known.digest ?? known.sha256).slice(0, SHOWN_DIGEST)}`,
+      fix: `give it another id, or confirm it: ${TOOL} approve --policy ${(known.digest ?? known.sha256).slice(0, SHOWN_DIGEST)}`,
     });
   }
 }

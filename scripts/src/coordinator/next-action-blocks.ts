@@ -66,8 +66,12 @@ function onboard(input: NextInput, plan: PlanJob, job: Job): NextAction {
     id: `onboard_runtime:${plan.id}:${runtime}`,
     action: "onboard_runtime",
     jobId: plan.id,
-    reason: `\`${plan.id}\` needs the runtime \`${runtime}\`: ${job.block?.detail ?? "it is not available here"} Set it up, then run the command.`,
-    ...command(input, ["resume", input.runDir, "--retry", plan.id]),
+    reason: `\`${plan.id}\` needs the runtime \`${runtime}\`: ${job.block?.detail ?? "it is not available here"} Show the user what would be installed; install or log in only as the user says; then go on.`,
+    ...command(input, ["onboard", runtime]),
+    choices: [
+      { label: "install it, when the user said so", ...command(input, ["onboard", runtime, "--apply"]) },
+      { label: "it is set up: go on", ...command(input, ["resume", input.runDir]) },
+    ],
   };
 }
 

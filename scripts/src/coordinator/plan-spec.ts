@@ -10,6 +10,7 @@ import type { NormalJob, NormalTop } from "../plan/normal.ts";
 import type { RepoState } from "../plan/plan-input.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
+import { earlierInventory, reuseDiagnostics } from "./inventory-file.ts";
 import { type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
 import { ratingBy } from "./rating.ts";
 
@@ -28,13 +29,18 @@ export interface PlannedRun {
 }
 
 export async function planSpec(
-  o: SpecInput & { readonly flags: PlanFlags },
+  o: SpecInput & {
+    readonly flags: PlanFlags;
+    /** A look only: answers of the newest run may stand in while they are young. */
+    readonly reuse?: boolean;
+  },
 ): Promise<{ planned: PlannedRun | null; diagnostics: Diagnostic[] }> {
   const { loaded, diagnostics } = loadSpec(o);
   if (loaded === null) return { planned: null, diagnostics };
   const selected = select(loaded, o.flags);
   if (!selected.ok) return { planned: null, diagnostics: [...diagnostics, selected.error] };
   const { jobs, top } = selected.value;
+  const earlier = o.reuse === true ? earlierInventory(loaded.root) : undefined;
   const inventory = await takeInventory({
     ids: runtimesOf(jobs, top),
     full: needsRouter(jobs),
@@ -44,7 +50,9 @@ export async function planSpec(
     exec,
     harness: o.flags.harness,
     rate: ratingBy(loaded.config),
+    ...(earlier === undefined ? {} : { earlier }),
   });
+  diagnostics.push(...reuseDiagnostics(inventory, o.clock.now()));
   const repos = await reposOf(jobs, top);
   const tracked = new Map<string, string[]>();
   const attempt = () => {

@@ -13,7 +13,7 @@ import { internalProfile } from "../runtimes/internal.ts";
 import { UNPROVEN } from "../runtimes/profile.ts";
 import { SHIPPED } from "../runtimes/registry.ts";
 import { type Located, locate } from "./locate.ts";
-import { probe } from "./probe.ts";
+import { originOf, probe } from "./probe.ts";
 
 export interface InventoryRequest {
   /** Runtimes that could be selected, be a fallback or be the arbiter: each is probed in full. */
@@ -75,14 +75,25 @@ async function recordOf(
   return reusable(adapter, located, request) ?? (await probed(adapter, located, request));
 }
 
-/** The earlier record, when it is of the same executable and young enough; it says that it is reused. */
+/**
+ * The earlier record, when the same file in the same circumstances gave it and it is young enough; it says that it is
+ * reused. A record that keeps the runtime out is never reused: its user may just have done what was missing.
+ */
 function reusable(adapter: Adapter, located: Located, request: InventoryRequest): RuntimeRecord | null {
   const { earlier } = request;
   if (earlier === undefined) return null;
   const record = earlier.inventory.records.find((entry) => entry.id === adapter.id);
-  if (record === undefined || record.state === "unverified") return null;
+  if (record === undefined || (record.state !== "available" && record.state !== "constrained")) return null;
   const age = request.clock.now() - Date.parse(record.probedAt);
-  const same = record.binary === located.binary && record.binaryReal === located.binaryReal;
+  const same =
+    record.binary === located.binary &&
+    record.binaryReal === located.binaryReal &&
+    originOf(adapter, located, request.env).every((origin) =>
+      record.evidence.some(
+        (one) =>
+          one.source === origin.source && one.finding === origin.finding && one.sha256 === origin.sha256,
+      ),
+    );
   return same && age >= 0 && age <= earlier.maxAgeMs ? { ...record, reused: true } : null;
 }
 

@@ -50,7 +50,11 @@ export async function probe(adapter: Adapter, located: Located, host: ProbeHost)
     });
     return {
       ...profile,
-      evidence: [...foundAt(located), ...withDigest(profile, helpAnswers as ProbeAnswer[])],
+      evidence: [
+        ...foundAt(located),
+        ...originOf(adapter, located, host.env),
+        ...withDigest(profile, helpAnswers as ProbeAnswer[]),
+      ],
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -149,6 +153,26 @@ const foundAt = (located: Located): Profile["evidence"] => [
     sha256: null,
   },
 ];
+
+/**
+ * What the answers were given by: the file, and the names of its own variables that were set. An earlier record counts
+ * only while both are the same.
+ */
+export function originOf(adapter: Adapter, located: Located, env: Environment): Profile["evidence"] {
+  const names = [...passedNames(adapter, env)].sort();
+  return [
+    {
+      source: "executable",
+      finding: "size, time and number of the file",
+      sha256: sha256(located.identity),
+    },
+    {
+      source: "environment",
+      finding: names.length === 0 ? "none of its variables is set" : `set: ${names.join(", ")}`,
+      sha256: null,
+    },
+  ];
+}
 
 /** Help findings carry the digest of the help they were read from. */
 function withDigest(profile: Profile, help: readonly ProbeAnswer[]): Profile["evidence"] {

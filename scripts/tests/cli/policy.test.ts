@@ -78,7 +78,7 @@ describe("policy set", () => {
         file: join(project, ".orchestrate/policy.yaml"),
         message:
           "A project file may lower a capability; what this entry raises counts only once the user confirmed it.",
-        fix: `approve --policy ${digest.slice(0, 16)}`,
+        fix: `node '${tool().main}' approve --policy ${digest.slice(0, 16)}`,
       },
     ]);
   });

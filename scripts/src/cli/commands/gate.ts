@@ -13,6 +13,7 @@ export const handler: Handler = async (ctx, parsed) => {
     path: parsed.args[0] as string,
     env: ctx.env,
     clock: ctx.clock,
+    reuse: true,
     flags: planFlags(ctx.env, parsed),
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

@@ -14,6 +14,7 @@ export const handler: Handler = async (ctx, parsed) => {
     path: parsed.args[0] as string,
     env: ctx.env,
     clock: ctx.clock,
+    reuse: true,
     flags,
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

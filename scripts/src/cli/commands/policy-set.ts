@@ -4,6 +4,7 @@ import { loadConfig } from "../../coordinator/load-config.ts";
 import { workspaceRoot } from "../../coordinator/workspace-root.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { EXIT } from "../../core/exit-codes.ts";
+import { TOOL } from "../../core/tool-word.ts";
 import { SHOWN_DIGEST } from "../../plan/capability.ts";
 import { didYouMean } from "../../plan/did-you-mean.ts";
 import {
@@ -45,7 +46,7 @@ export const handler: Handler = async (ctx, parsed) => {
             file: path,
             message:
               "A project file may lower a capability; what this entry raises counts only once the user confirmed it.",
-            fix: `approve --policy ${digest.slice(0, SHOWN_DIGEST)}`,
+            fix: `${TOOL} approve --policy ${digest.slice(0, SHOWN_DIGEST)}`,
           },
         ]
       : [];

@@ -4,13 +4,17 @@ import type { RuntimeRecord } from "../../core/runtime.ts";
 import { targetText } from "../../run/find-targets.ts";
 import type { Handler } from "../context.ts";
 import { harnessOf } from "../harness.ts";
+import { smokeOf } from "../smoke-flag.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
-  const { inventory, targets, diagnostics } = await probeHost({
+  const asked = smokeOf(ctx, parsed);
+  if ("exitCode" in asked) return asked;
+  const { inventory, targets, smokes, diagnostics } = await probeHost({
     env: ctx.env,
     clock: ctx.clock,
     ids: parsed.args,
     harness: harnessOf(ctx.env, parsed) ?? { name: "unknown", subagents: false },
+    ...(asked.smoke === undefined ? {} : { smoke: asked.smoke }),
   });
   const shown =
     parsed.args.length === 0
@@ -18,7 +22,13 @@ export const handler: Handler = async (ctx, parsed) => {
       : inventory.records.filter((record) => parsed.args.includes(record.id));
   return {
     exitCode: EXIT.done,
-    data: { probedAt: inventory.probedAt, hostOS: inventory.hostOS, records: shown, targets },
+    data: {
+      probedAt: inventory.probedAt,
+      hostOS: inventory.hostOS,
+      records: shown,
+      targets,
+      smoke: smokes === null ? null : smokes.map(({ record, ...rest }) => rest),
+    },
     text: [
       ...shown.map((record) => describe(record, parsed.args.length > 0)),
       ...targets.map(targetText),
