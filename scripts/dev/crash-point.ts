@@ -3,7 +3,7 @@
  *
  *   npx tsx scripts/dev/crash-point.ts SCENE MODE N [--sticky] [--only KIND:PATH-END,...] [--keep]
  *
- * SCENE: small, large, verdict. MODE: kill-before, kill-after, torn, eio, enospc, eacces, short. N: the operation, from 1.
+ * SCENE: small, large, verdict, worktrees, troubled. MODE: kill-before, kill-after, torn, eio, enospc, eacces, short. N: the operation, from 1.
  * `--keep` leaves the folder and prints its path.
  */
 import { crashPoint } from "../tests/crash/harness/point.ts";

@@ -89,7 +89,7 @@ describe("SIGKILL", () => {
   it("of the coordinator at any time loses nothing, doubles nothing, leaves nothing", LONG, async () => {
     await forSeeds({
       jobs: TWELVE_JOBS,
-      count: SOAK ? 1_000 : 20,
+      count: SOAK ? 1_000 : 40,
       name: "at any time",
       async one(lane, random, wholeMs) {
         lane.reset();

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ROOT } from "../../dev/repo.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { fakeCli } from "../support/fake-cli.ts";
-import { repoAt, runGit } from "../support/throwaway-repo.ts";
+import { repoAt, runGit } from "../support/repo-at.ts";
 import { builtTool, runDirOf, stateOf } from "../support/tool.ts";
 import { createLane, killNow, type Lane, UNTIL_OPEN } from "./harness/lane.ts";
 import { entriesBelow, treeDigest } from "./harness/tree.ts";

@@ -20,7 +20,7 @@ describe("the command that shows a crash point again", () => {
   });
 
   it.each([
-    [["medium", "torn", "1"], "no scene medium: one of small, large, verdict"],
+    [["medium", "torn", "1"], "no scene medium: one of small, large, verdict, worktrees, troubled"],
     [["small", "burn", "1"], `no mode burn: one of ${FAULT_MODES.join(", ")}`],
     [["small", "torn", "first"], "no operation number: first"],
   ])("refuses %j", (words, message) => {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { repoAt } from "../support/throwaway-repo.ts";
+import { repoAt } from "../support/repo-at.ts";
 import { builtTool, standingOf, stateOf } from "../support/tool.ts";
 import { leaksBelow, leaksIn, plantedSecrets } from "./harness/planted-secrets.ts";
 

@@ -50,7 +50,8 @@ async function sampled(
 ): Promise<void> {
   const places = await scenes(name);
   const total = await countOperations(places[0] as Scene, mode);
-  const count = SOAK ? total : Math.min(o.count, total);
+  // Points with worktrees take several times as long as the others.
+  const count = SOAK ? (name === "worktrees" ? Math.min(100, total) : total) : Math.min(o.count, total);
   // The last few may not be there: records that come together are written together.
   expectSound(await sweep(places, sampledOperations({ mode, total, seed: SEED, ...o, count })), count - 10);
 }
@@ -111,11 +112,33 @@ describe("a verdict that accepts the work", () => {
   );
 });
 
+describe("a run of writers in worktrees", () => {
+  it.each(["kill-before", "kill-after"] as const)(
+    "keeps every committed change in spite of %s, and the checkout as it was",
+    LONG,
+    async (mode) => {
+      await sampled("worktrees", mode, { count: 5 });
+    },
+  );
+});
+
+describe("a run with a job that is retried and one that fails", () => {
+  it.each(["kill-before", "torn"] as const)(
+    "counts its attempts right in spite of %s, and runs nothing again that failed",
+    LONG,
+    async (mode) => {
+      await sampled("troubled", mode, { count: 6 });
+    },
+  );
+});
+
 if (SOAK)
   describe("soak", () => {
-    const points = (["large", "verdict"] as const).flatMap((name) =>
-      FAULT_MODES.map((mode) => [name, mode] as const),
-    );
+    const crashes = ["kill-before", "kill-after", "torn"] as const;
+    const points = [
+      ...(["large", "verdict"] as const).flatMap((name) => FAULT_MODES.map((mode) => [name, mode] as const)),
+      ...crashes.map((mode) => ["troubled", mode] as const),
+    ];
     it.each(points)("%s: %s at every operation", LONG, async (name, mode) => {
       expectSound(await every(name, mode), 50);
     });

@@ -12,7 +12,8 @@ import {
   splitPaths,
   trackedFiles,
 } from "../../src/host/git.ts";
-import { runGit, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
+import { runGit } from "../support/repo-at.ts";
+import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 
 describe("running git", () => {
   it("passes nothing of the caller's git settings on", async () => {

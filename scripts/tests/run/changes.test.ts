@@ -20,7 +20,8 @@ import {
   type Fingerprint,
 } from "../../src/run/changes.ts";
 import { takeFingerprint } from "../../src/run/measure.ts";
-import { runGit, type ThrowawayRepo, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
+import { runGit, type ThrowawayRepo } from "../support/repo-at.ts";
+import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { jobWorktree, writeIn } from "../support/worktrees.ts";
 
 const NONE: Changes = {

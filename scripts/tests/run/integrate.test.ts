@@ -7,7 +7,8 @@ import {
   previewIntegration,
   undoIntegration,
 } from "../../src/run/integrate.ts";
-import { type ThrowawayRepo, throwawayRepo } from "../support/throwaway-repo.ts";
+import type { ThrowawayRepo } from "../support/repo-at.ts";
+import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { fault, finishedJob, RUN_ID, value } from "../support/worktrees.ts";
 
 async function scene(): Promise<{

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { diffStat, diffText, mergeBases, missingFrom } from "../../src/run/merge.ts";
-import { type ThrowawayRepo, throwawayRepo } from "../support/throwaway-repo.ts";
+import type { ThrowawayRepo } from "../support/repo-at.ts";
+import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { fault, value } from "../support/worktrees.ts";
 
 /** A commit on top of `from`, on no branch. */

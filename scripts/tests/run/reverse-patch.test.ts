@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { compareFingerprints } from "../../src/run/changes.ts";
 import { takeFingerprint } from "../../src/run/measure.ts";
 import { reversePatch } from "../../src/run/reverse-patch.ts";
-import { type ThrowawayRepo, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
+import type { ThrowawayRepo } from "../support/repo-at.ts";
+import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { value } from "../support/worktrees.ts";
 
 async function patchOf(repo: ThrowawayRepo, work: () => void) {

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type CleanedWorktree, type CleanTarget, cleanRun } from "../../src/run/worktree-clean.ts";
-import { runGit, type ThrowawayRepo, throwawayRepo } from "../support/throwaway-repo.ts";
+import { runGit, type ThrowawayRepo } from "../support/repo-at.ts";
+import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { finishedJob, type JobPlace, jobWorktree, placeOf, RUN_ID, writeIn } from "../support/worktrees.ts";
 
 const target = (

@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, wr
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commitPreview, commitWorktree } from "../../src/run/worktree-commit.ts";
-import { runGit, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
+import { runGit } from "../support/repo-at.ts";
+import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { fault, type JobPlace, jobWorktree, value, writeIn } from "../support/worktrees.ts";
 
 const FILES = { "a.txt": "a\n", "sub/b.txt": "b\n", ".gitignore": "*.log\n" };

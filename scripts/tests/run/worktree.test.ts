@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createWorktree, discardScratch, removeWorktree } from "../../src/run/worktree.ts";
-import { repoAt, runGit, temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
+import { repoAt, runGit } from "../support/repo-at.ts";
+import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { fault, finishedJob, jobWorktree, placeOf, RUN_ID, value, writeIn } from "../support/worktrees.ts";
 
 const registered = (path: string): string[] =>

@@ -1,29 +1,10 @@
 /** Real git repositories in temporary folders, for tests only. */
-import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterEach } from "vitest";
 import { coordinatorsGone } from "./coordinators.ts";
-
-export interface ThrowawayRepo {
-  readonly path: string;
-  readonly commonDir: string;
-  git(...args: string[]): string;
-  write(path: string, content: string | Buffer): string;
-  /** Stages everything and commits; returns the commit id. */
-  commit(message: string): string;
-  head(): string;
-}
+import { repoAt, runGit, type ThrowawayRepo } from "./repo-at.ts";
 
 const made: string[] = [];
 
@@ -39,26 +20,6 @@ export function temporaryFolder(prefix = "orchestrate-test-"): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), prefix)));
   made.push(path);
   return path;
-}
-
-const ENV = {
-  PATH: process.env["PATH"] ?? "",
-  HOME: "/nonexistent",
-  LC_ALL: "C",
-  GIT_CONFIG_NOSYSTEM: "1",
-  GIT_AUTHOR_NAME: "Test",
-  GIT_AUTHOR_EMAIL: "test@example.invalid",
-  GIT_COMMITTER_NAME: "Test",
-  GIT_COMMITTER_EMAIL: "test@example.invalid",
-};
-
-export function runGit(cwd: string, ...args: string[]): string {
-  return execFileSync("git", args, {
-    cwd,
-    env: ENV,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-  }).trim();
 }
 
 /** `git init` once a process; copying it is many times cheaper. */
@@ -83,30 +44,5 @@ export function throwawayRepo(files?: Readonly<Record<string, string>>): Throwaw
     for (const [name, content] of Object.entries(files)) repo.write(name, content);
     repo.commit("base");
   }
-  return repo;
-}
-
-export function repoAt(path: string): ThrowawayRepo {
-  const repo: ThrowawayRepo = {
-    path,
-    commonDir: join(path, ".git"),
-    git: (...args) => runGit(path, ...args),
-    write(name, content) {
-      const target = join(path, name);
-      mkdirSync(dirname(target), { recursive: true });
-      writeFileSync(target, content);
-      return target;
-    },
-    commit(message) {
-      runGit(path, "add", "-A");
-      runGit(path, "commit", "-q", "--allow-empty", "-m", message);
-      return repo.head();
-    },
-    head() {
-      const ref = /^ref: (.+)$/m.exec(readFileSync(join(path, ".git/HEAD"), "utf8"))?.[1];
-      const file = join(path, ".git", ref ?? "HEAD");
-      return existsSync(file) ? readFileSync(file, "utf8").trim() : runGit(path, "rev-parse", "HEAD");
-    },
-  };
   return repo;
 }

@@ -5,7 +5,7 @@ import type { Result } from "../../src/core/result.ts";
 import { type CreatedWorktree, createWorktree } from "../../src/run/worktree.ts";
 import { commitWorktree } from "../../src/run/worktree-commit.ts";
 import type { DependencyCommit } from "../../src/run/worktree-fault.ts";
-import type { ThrowawayRepo } from "./throwaway-repo.ts";
+import type { ThrowawayRepo } from "./repo-at.ts";
 
 export const RUN_ID = "orchestrate-20260101-000000";
 

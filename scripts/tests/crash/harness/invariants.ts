@@ -23,7 +23,11 @@ export interface History {
   /** What the next start would have to repair, and temporary files that are left. */
   readonly untidy: readonly string[];
   /** How the run stands when all is well. */
-  readonly finished: { readonly status: State["status"]; readonly outcome: string };
+  readonly finished: {
+    readonly status: State["status"];
+    /** null: of some jobs it is not known yet. */
+    readonly outcome: string | null;
+  };
 }
 
 /** Every broken rule in words, with the job or coordinator it is about. Empty: all is well. */
@@ -79,9 +83,10 @@ function honest(h: History): string[] {
 function unfinished(h: History, life: Life): string[] {
   const state = stateOf(life);
   if (state === null) return [];
-  const open = h.jobs.filter(
-    ({ id }) => state.jobs[id]?.status !== "success" || state.jobs[id]?.outcome !== h.finished.outcome,
-  );
+  const open = h.jobs.filter(({ id, ends = { status: "success", outcome: h.finished.outcome } }) => {
+    const job = state.jobs[id];
+    return job?.status !== ends.status || (ends.outcome !== null && job.outcome !== ends.outcome);
+  });
   return [
     ...open.map(
       ({ id }) =>
@@ -113,13 +118,13 @@ function startsOnce(h: History): string[] {
 }
 
 function bounded(h: History): string[] {
-  return h.jobs.flatMap(({ id }) => {
+  return h.jobs.flatMap(({ id, crashes = 0 }) => {
     const cutOff = h.lives.slice(0, -1).filter((life) => {
       const last = stateOf(life)?.jobs[id]?.attemptRecords.at(-1);
       return last !== undefined && last.status !== "success";
     }).length;
     const count = starts(h).filter((line) => line.job === id).length;
-    return count > 1 + cutOff ? [`${id} started ${count} times, cut off ${cutOff} times`] : [];
+    return count > 1 + cutOff + crashes ? [`${id} started ${count} times, cut off ${cutOff} times`] : [];
   });
 }
 
@@ -128,9 +133,11 @@ function kept(h: History): string[] {
     const life = lifeOf(h, line);
     const before = h.lives
       .slice(0, Math.max(0, life))
-      .findIndex((l) => stateOf(l)?.jobs[line.job]?.status === "success");
+      .findIndex((l) => ["success", "failed"].includes(stateOf(l)?.jobs[line.job]?.status ?? ""));
     return life > 0 && before !== -1
-      ? [`${line.job} was started by coordinator ${life + 1} after ${before + 1} had recorded its success`]
+      ? [
+          `${line.job} was started by coordinator ${life + 1} after ${before + 1} had recorded its ${stateOf(h.lives[before] as Life)?.jobs[line.job]?.status}`,
+        ]
       : [];
   });
 }

@@ -12,10 +12,12 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { planSpec } from "../../../src/coordinator/plan-spec.ts";
 import { prepareRun } from "../../../src/coordinator/prepare.ts";
 import { systemClock } from "../../../src/host/clock.ts";
@@ -26,6 +28,7 @@ import {
   faultEnvironment,
   readOperations,
 } from "../../support/fault-shim.ts";
+import { repoAt, runGit } from "../../support/repo-at.ts";
 import { testEnvironment } from "../../support/test-environment.ts";
 import { until } from "./until.ts";
 
@@ -38,6 +41,10 @@ export interface LaneJob {
   readonly script?: string;
   /** Further members of the job in the spec, as YAML flow text. */
   readonly fields?: string;
+  /** Attempts that end by a signal of their own and are retried. */
+  readonly crashes?: number;
+  /** How it ends in a run that is through, when that is not success. */
+  readonly ends?: { readonly status: string; readonly outcome: string };
 }
 
 /** As a job's script: works until the lane is opened. */
@@ -92,6 +99,8 @@ export interface Lane {
   /** What the last coordinator with a fault did to the run folder. */
   operations(): FileOperation[];
   ledger(): LedgerLine[];
+  /** Bytes that the jobs wrote into their ledger. */
+  progress(): number;
   /** The state on disk by the one rule every reader applies, or the refusal. */
   read(): ReturnType<typeof readRun>;
   /** Processes that carry the marker of a job of this run. */
@@ -108,6 +117,8 @@ export async function createLane(o: {
   concurrency?: number;
   /** Lines of the spec before `jobs`. */
   head?: string;
+  /** The workspace is a repository of one commit. */
+  git?: boolean;
 }): Promise<Lane> {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "orchestrate-crash-")));
   const home = join(top, "home");
@@ -122,12 +133,23 @@ export async function createLane(o: {
   writeFileSync(join(top, "job.sh"), jobScript(top));
   for (const job of o.jobs)
     writeFileSync(join(top, `${job.id}.sh`), `${job.script ?? `sleep ${job.seconds}`}\n`);
-  writeFileSync(join(work, "jobs.yaml"), specText(top, o));
-  const env = { PATH: process.env["PATH"] ?? "", HOME: home, LC_ALL: "C.UTF-8" };
-  await prepare({ home, work, runDir, env });
+  // As YAML, thousands of jobs would be more than a spec may hold.
+  const spec = o.jobs.length > 1_000 ? "jobs.json" : "jobs.yaml";
+  const text = specText(top, o);
+  writeFileSync(join(work, spec), spec === "jobs.json" ? JSON.stringify(parse(text)) : text);
+  const env = { PATH: process.env["PATH"] ?? "", HOME: home, LC_ALL: "C.UTF-8", GIT_CONFIG_NOSYSTEM: "1" };
+  if (o.git === true) {
+    runGit(work, "init", "-q", "-b", "main", "--template=");
+    repoAt(work).commit("base");
+  }
+  await prepare({ home, work, runDir, env, spec });
+  const repository = join(top, "repository");
   const keep = (): void => {
     rmSync(template, { recursive: true, force: true });
     cpSync(runDir, template, { recursive: true });
+    if (o.git !== true) return;
+    rmSync(repository, { recursive: true, force: true });
+    cpSync(join(work, ".git"), repository, { recursive: true });
   };
   const survivors = (): number[] => processesOf(runDir);
   keep();
@@ -146,6 +168,9 @@ export async function createLane(o: {
       for (const path of [runDir, ledgerFile, log, join(top, "open")])
         rmSync(path, { recursive: true, force: true });
       cpSync(template, runDir, { recursive: true });
+      if (o.git !== true) return;
+      rmSync(join(work, ".git"), { recursive: true, force: true });
+      cpSync(repository, join(work, ".git"), { recursive: true });
     },
     coordinate({ resume = false, fault } = {}) {
       if (fault !== undefined) rmSync(log, { force: true });
@@ -161,6 +186,7 @@ export async function createLane(o: {
       until(`${what} ${job} in the ledger`, () =>
         readLedger(ledgerFile).find((line) => line.what === what && line.job === job),
       ),
+    progress: () => (existsSync(ledgerFile) ? statSync(ledgerFile).size : 0),
     read: () => readRun(runDir),
     remove() {
       for (const pid of survivors()) killNow(pid);
@@ -196,11 +222,12 @@ async function prepare(o: {
   work: string;
   runDir: string;
   env: Record<string, string>;
+  spec: string;
 }): Promise<void> {
   const env = testEnvironment({ home: o.home, cwd: o.work, variables: o.env });
   const harness = { name: "unknown", subagents: false };
   const flags = { yes: false, internal: false, concurrency: null, only: [], harness };
-  const { planned, diagnostics } = await planSpec({ path: "jobs.yaml", env, clock: systemClock, flags });
+  const { planned, diagnostics } = await planSpec({ path: o.spec, env, clock: systemClock, flags });
   if (planned === null) throw new Error(diagnostics.map((d) => d.message).join("\n"));
   const prepared = prepareRun({ planned, requestedDir: o.runDir, cwd: o.work, clock: systemClock });
   if (!prepared.ok) throw new Error(prepared.error.message);

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import type { Fault, FileOperation } from "../../support/fault-shim.ts";
 import { exitText, type History, type Life, violations } from "./invariants.ts";
 import type { Coordinator, Lane } from "./lane.ts";
-import { dueActions, type Scene } from "./scenes.ts";
+import { dueActions, type Scene, workFaults } from "./scenes.ts";
 
 export interface PointResult {
   /** The operation that was hit; null when the run was over before it. */
@@ -23,6 +23,7 @@ export async function crashPoint(scene: Scene, fault: Fault): Promise<PointResul
   const due = typeof second.state === "string" ? [] : dueActions(lane);
   const wanted = scene.finished.status === "accepted" ? "read_report" : "arbitrate_native";
   if (!due.includes(wanted)) found.push(`what is due: ${due.join(", ")} instead of ${wanted}`);
+  if (typeof second.state !== "string") found.push(...workFaults(lane));
   return {
     hit: hitOf(fault, operations),
     first,
