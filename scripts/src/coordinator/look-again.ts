@@ -2,11 +2,10 @@
  * A second look at the host after a failure: a runtime is asked again before it is tried again or takes over, so that a
  * binary that is gone, a login that ended or a weaker configuration is not dispatched to once more.
  */
-import type { Candidate, FailureClass, Inventory, PlanJob, RuntimeRecord } from "../core/runtime.ts";
+import type { Candidate, FailureClass, Inventory, RuntimeRecord } from "../core/runtime.ts";
 import { exec } from "../host/exec.ts";
-import { isLive } from "../plan/capability.ts";
-import { controlStrength, weakerConcerns } from "../plan/controls.ts";
 import { decideAfterFailure, type FailureDecision, type FailureInput } from "../plan/failure.ts";
+import { whyUnfit } from "../plan/still-fits.ts";
 import { takeInventory } from "../run/inventory.ts";
 import type { Session } from "./session.ts";
 import { traceProbe } from "./trace-points.ts";
@@ -33,10 +32,15 @@ export async function decideOnLiveEvidence(
   const asked = new Set<string>();
   const look = async (runtime: string, member: Candidate | undefined): Promise<void> => {
     asked.add(runtime);
-    const planned = s.records.get(runtime);
+    // The plan is the measure, however often a runtime was asked since.
+    const planned = s.inventory.records.find((record) => record.id === runtime);
     const now = await askAgain(s, runtime);
-    if (now === null || planned === undefined || !stillFits({ job, member, planned, now }))
-      unfit.add(runtime);
+    const fits =
+      now !== null &&
+      planned !== undefined &&
+      member !== undefined &&
+      whyUnfit({ job, member, planned, now }) === null;
+    if (!fits) unfit.add(runtime);
   };
   let argvChanged = false;
   if (attempt.failureClass !== null && SUSPECT.has(attempt.failureClass)) {
@@ -91,29 +95,4 @@ async function askAgain(s: Session, runtime: string): Promise<RuntimeRecord | nu
   s.renew(record);
   traceProbe(s, record);
   return record;
-}
-
-/** Live, logged in as planned, behind the same endpoint, offering what it is asked for, and held back no less than planned. */
-function stillFits(o: {
-  readonly job: PlanJob;
-  readonly member: Candidate | undefined;
-  readonly planned: RuntimeRecord;
-  readonly now: RuntimeRecord;
-}): boolean {
-  const { job, member, planned, now } = o;
-  if (!isLive(now) || now.authenticated === false || now.gateway !== planned.gateway) return false;
-  const known = planned.authSource !== "unknown" && now.authSource !== "unknown";
-  if (known && now.authSource !== planned.authSource) return false;
-  if (member?.model != null && now.models !== null && now.kind === "cli") {
-    const offered = now.models.includes(member.model) || now.modelAliases.includes(member.model);
-    if (!offered) return false;
-  }
-  if (member?.effort != null && !now.effortLevels.includes(member.effort)) return false;
-  const held = {
-    riskTier: job.riskTier,
-    writer: job.writer,
-    worktree: job.isolation === "worktree",
-    tools: job.tools.allowed.filter((word) => !job.tools.disallowed.includes(word)),
-  };
-  return weakerConcerns(controlStrength(now, held), controlStrength(planned, held)).length === 0;
 }

@@ -37,6 +37,7 @@ export function conversation(protocol: Protocol, body: Json, raw: string): Conve
       .map((item) => item.text),
     tools: TOOLS[protocol](body),
     cwd: FOLDER.exec(raw)?.[1] ?? null,
+    protocol,
   };
 }
 

@@ -12,6 +12,8 @@ export interface Conversation {
   readonly tools: readonly OfferedTool[];
   /** The folder that the client says it works in. */
   readonly cwd: string | null;
+  /** How the client speaks: `[[stub: on PROTOCOL VERB …]]` is for one of them only. */
+  readonly protocol: string;
 }
 
 export interface OfferedTool {
@@ -65,10 +67,19 @@ export const directivesIn = (prompt: string): Directive[] =>
     rest: (match[2] as string).trim(),
   }));
 
-/** `served` counts errors that were asked for only so often, by prompt. */
+/** `on PROTOCOL VERB REST` is VERB for clients of that protocol, and nothing for others. */
+function meantFor(protocol: string, directive: Directive): Directive[] {
+  if (directive.verb !== "on") return [directive];
+  const [name, verb = ""] = directive.rest.split(/\s+/);
+  const rest = directive.rest.slice(directive.rest.indexOf(verb) + verb.length).trim();
+  return name === protocol ? [{ verb, rest }] : [];
+}
+
+/** `served` counts errors that were asked for only so often, by all that the prompt asks for. */
 export function replyTo(talk: Conversation, served: Map<string, number>): Reply {
   const reply: Reply = { text: "", call: null, error: null, cut: null, delayMs: 0, stallMs: 0 };
-  const directives = directivesIn(talk.prompt);
+  const directives = directivesIn(talk.prompt).flatMap((one) => meantFor(talk.protocol, one));
+  const key = directives.map(({ verb, rest }) => `${verb} ${rest}`).join("\n");
   const said: string[] = [];
   let answered = talk.results.length;
   for (const directive of directives) {
@@ -84,7 +95,7 @@ export function replyTo(talk: Conversation, served: Map<string, number>): Reply 
       if (reply.call !== null) break;
       continue;
     }
-    obey(directive, { reply, said, key: talk.prompt, served });
+    obey(directive, { reply, said, key, served });
     if (reply.error !== null) return reply;
   }
   reply.text = reply.cut !== null ? LONG : said.join("\n");
@@ -139,8 +150,10 @@ function obey(
       const before = o.served.get(key) ?? 0;
       if (before >= times) return;
       o.served.set(key, before + 1);
-      const retryAfter = words[2] === undefined ? null : Number(words[2]);
-      o.reply.error = { status: Number(words[0]), code: null, message: "", retryAfter };
+      // `-` leaves the header out; what comes after it is the message.
+      const retryAfter = words[2] === undefined || words[2] === "-" ? null : Number(words[2]);
+      const message = words.slice(3).join(" ");
+      o.reply.error = { status: Number(words[0]), code: null, message, retryAfter };
     }
   }
 }

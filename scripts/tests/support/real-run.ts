@@ -268,6 +268,7 @@ export const WIRINGS: Readonly<Record<CliName, (server: ModelServer) => (home: s
     files: {
       ".codex/config.toml": [
         'model_provider = "stub"',
+        'model = "stub-model"',
         "[model_providers.stub]",
         'name = "stub"',
         `base_url = "${server.base}/v1"`,
@@ -287,6 +288,7 @@ export const WIRINGS: Readonly<Record<CliName, (server: ModelServer) => (home: s
         security: { auth: { selectedType: "gemini-api-key" } },
         privacy: { usageStatisticsEnabled: false },
         general: { enableAutoUpdate: false, maxAttempts: 2 },
+        model: { name: "gemini-2.5-flash" },
       }),
     },
     model: "gemini-2.5-flash",
@@ -304,6 +306,7 @@ export const WIRINGS: Readonly<Record<CliName, (server: ModelServer) => (home: s
   pi: (server) => () => ({
     env: { STUB_KEY: "stub-key" },
     files: {
+      ".pi/agent/settings.json": JSON.stringify({ defaultProvider: "stub", defaultModel: "stub-model" }),
       ".pi/agent/models.json": JSON.stringify({
         providers: {
           stub: {

@@ -8,7 +8,6 @@ import {
 import {
   openRun
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   ownCommand
 } from "./dispatch.mjs";
@@ -20,8 +19,6 @@ import {
   failure,
   flagOn
 } from "./dispatch.mjs";
-import "./exec.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

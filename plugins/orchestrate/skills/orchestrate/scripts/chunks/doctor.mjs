@@ -11,16 +11,12 @@ import {
 } from "./git-2.mjs";
 import {
   probeHost
-} from "./find-targets.mjs";
+} from "./git-2.mjs";
 import "./index.min.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
-import "./exec.mjs";
-import "./declared.mjs";
-import "./parser.mjs";
 import "./secret-patterns.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

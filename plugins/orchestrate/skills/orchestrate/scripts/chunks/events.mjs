@@ -2,14 +2,13 @@
 import {
   openRun
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   flagInteger,
   flagText
 } from "./dispatch.mjs";
 import {
   RUN_FILES
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -60,7 +59,7 @@ var handler = async (ctx, parsed) => {
   return {
     exitCode: EXIT.done,
     data: null,
-    text: [...lines, more ? `… more: events --after ${cursor}` : `(end; cursor ${cursor})`].join("\n"),
+    text: [...lines, more ? `\u2026 more: events --after ${cursor}` : `(end; cursor ${cursor})`].join("\n"),
     diagnostics: [],
     next: []
   };

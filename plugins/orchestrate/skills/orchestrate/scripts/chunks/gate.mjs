@@ -6,20 +6,14 @@ import {
 import {
   planFlags,
   planSpec
-} from "./plan-spec.mjs";
-import "./filter.mjs";
+} from "./render-plan.mjs";
 import "./git-2.mjs";
-import "./jobs.schema.mjs";
-import "./parse.mjs";
+import "./unsupported.mjs";
 import "./index.min.mjs";
 import {
   failure
 } from "./dispatch.mjs";
-import "./exec.mjs";
-import "./declared.mjs";
-import "./parser.mjs";
 import "./secret-patterns.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -47,7 +41,7 @@ var handler = async (ctx, parsed) => {
       (job) => `${jobText(job, gate)}${(missing.get(job.id) ?? []).map((m) => `  MISSING ${m}
 `).join("")}`
     ),
-    ...rest > 0 ? [`… and ${rest} more jobs that may start
+    ...rest > 0 ? [`\u2026 and ${rest} more jobs that may start
 `] : [],
     `${blocked.length === 0 ? "every job may start" : `${blocked.length} of ${gate.jobs.length} jobs may not start`}
 `

@@ -13,7 +13,6 @@ import {
   withoutFilters
 } from "./git-2.mjs";
 import "./dispatch.mjs";
-import "./exec.mjs";
 export {
   MIN_GIT,
   bytePath,

@@ -4,7 +4,7 @@ import {
   ioFault,
   systemDisk,
   waitInDir
-} from "./verdict.validate.mjs";
+} from "./run-access.mjs";
 import {
   isoTime,
   systemClock
@@ -14,7 +14,7 @@ import {
 } from "./dispatch.mjs";
 import {
   RUN_FILES
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   ensureDir,
   errorCode,

@@ -2,13 +2,10 @@
 import {
   answer,
   nativeTarget
-} from "./answer.mjs";
-import "./start.mjs";
+} from "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
-import "./verdict.validate.mjs";
 import "./dispatch.mjs";
-import "./scanner.mjs";
 
 // scripts/src/cli/commands/native-cancelled.ts
 var handler = async (ctx, parsed) => {

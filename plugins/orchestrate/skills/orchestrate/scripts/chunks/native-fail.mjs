@@ -3,18 +3,15 @@ import {
   answer,
   missing,
   nativeTarget
-} from "./answer.mjs";
-import "./start.mjs";
+} from "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   flagText
 } from "./dispatch.mjs";
 import {
   FAILURE_RULES
 } from "./dispatch.mjs";
-import "./scanner.mjs";
 
 // scripts/src/cli/commands/native-fail.ts
 var handler = async (ctx, parsed) => {

@@ -3,18 +3,16 @@ import {
   answer,
   missing,
   nativeTarget
-} from "./answer.mjs";
-import "./start.mjs";
+} from "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   failure,
   flagText
 } from "./dispatch.mjs";
 import {
   SPEC_LIMITS
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   errorCode,
   sha256

@@ -2,15 +2,12 @@
 import {
   answer,
   nativeTarget
-} from "./answer.mjs";
-import "./start.mjs";
+} from "./start.mjs";
 import "./inbox.validate.mjs";
 import "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   flagText
 } from "./dispatch.mjs";
-import "./scanner.mjs";
 
 // scripts/src/cli/commands/native-start.ts
 var handler = async (ctx, parsed) => {

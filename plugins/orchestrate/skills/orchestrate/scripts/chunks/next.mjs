@@ -3,8 +3,6 @@ import {
   openRun,
   summaryOf
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

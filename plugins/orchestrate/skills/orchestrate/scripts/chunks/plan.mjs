@@ -9,22 +9,16 @@ import {
 import {
   planFlags,
   planSpec
-} from "./plan-spec.mjs";
-import "./filter.mjs";
+} from "./render-plan.mjs";
 import "./git-2.mjs";
-import "./jobs.schema.mjs";
-import "./parse.mjs";
+import "./unsupported.mjs";
 import "./index.min.mjs";
 import {
   failure,
   flagList,
   flagText
 } from "./dispatch.mjs";
-import "./exec.mjs";
-import "./declared.mjs";
-import "./parser.mjs";
 import "./secret-patterns.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

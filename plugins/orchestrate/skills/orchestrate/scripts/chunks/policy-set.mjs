@@ -10,7 +10,7 @@ import {
 } from "./dispatch.mjs";
 import {
   SHIPPED
-} from "./declared.mjs";
+} from "./index.min.mjs";
 import {
   SHOWN_DIGEST,
   isMap,
@@ -19,14 +19,13 @@ import {
   matchesModel,
   parseDocument,
   parsePolicy
-} from "./parser.mjs";
-import "./secret-patterns.mjs";
+} from "./secret-patterns.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";
 import {
   CONFIG_DIR
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   didYouMean
 } from "./dispatch.mjs";

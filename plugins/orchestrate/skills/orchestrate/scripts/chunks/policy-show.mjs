@@ -5,12 +5,10 @@ import {
 import {
   SHOWN_DIGEST,
   loadConfig
-} from "./parser.mjs";
-import "./secret-patterns.mjs";
+} from "./secret-patterns.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -3,7 +3,7 @@ import {
   SHIPPED,
   TRANSIENT_PATHS,
   adapterFor
-} from "./declared.mjs";
+} from "./index.min.mjs";
 import "./dispatch.mjs";
 export {
   SHIPPED,

@@ -6,12 +6,11 @@ import {
 } from "./trace.validate.mjs";
 import {
   readInventory
-} from "./inventory-file.mjs";
+} from "./run-access.mjs";
 import {
   openRun,
   summaryOf
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";
@@ -20,7 +19,7 @@ import {
 } from "./dispatch.mjs";
 import {
   RUN_FILES
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   replaceFile
 } from "./dispatch.mjs";
@@ -68,7 +67,7 @@ var handler = async (ctx, parsed) => {
   );
   const text = format === "md" ? readFileSync(file, "utf8") : "";
   const shown = text.length > SHOWN_BYTES ? `${text.slice(0, SHOWN_BYTES)}
-… cut here; all of it: ${file}` : text;
+\u2026 cut here; all of it: ${file}` : text;
   return {
     exitCode: EXIT.done,
     data: {

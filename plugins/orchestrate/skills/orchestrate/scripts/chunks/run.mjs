@@ -5,10 +5,10 @@ import {
 } from "./dispatch.mjs";
 import {
   writeInventory
-} from "./inventory-file.mjs";
+} from "./run-access.mjs";
 import {
   resumeRun
-} from "./resume-run.mjs";
+} from "./start.mjs";
 import {
   startCoordinator
 } from "./start.mjs";
@@ -23,7 +23,7 @@ import {
 import {
   createRun,
   freezeGraph
-} from "./verdict.validate.mjs";
+} from "./run-access.mjs";
 import {
   ownCommand,
   scriptOf
@@ -34,11 +34,8 @@ import {
 import {
   planFlags,
   planSpec
-} from "./plan-spec.mjs";
-import "./filter.mjs";
+} from "./render-plan.mjs";
 import "./git-2.mjs";
-import "./jobs.schema.mjs";
-import "./parse.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
@@ -51,15 +48,12 @@ import {
   flagOn,
   flagText
 } from "./dispatch.mjs";
-import "./exec.mjs";
-import "./declared.mjs";
 import {
   stringify
-} from "./parser.mjs";
-import "./secret-patterns.mjs";
+} from "./secret-patterns.mjs";
 import {
   RUN_FILES
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   replaceFile
 } from "./dispatch.mjs";

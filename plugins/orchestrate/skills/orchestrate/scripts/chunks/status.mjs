@@ -3,8 +3,6 @@ import {
   openRun,
   summaryOf
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -33,7 +31,7 @@ function statusResult(view) {
     text: [
       head,
       ...rows.map(lineOf),
-      ...rest > 0 ? [`… and ${rest} more; all of them are in ${view.runDir}/state.json`] : []
+      ...rest > 0 ? [`\u2026 and ${rest} more; all of them are in ${view.runDir}/state.json`] : []
     ].join("\n"),
     diagnostics: view.repairs.map((repair) => ({ severity: "warning", code: "torn-tail", message: repair })),
     next: view.actions

@@ -2,13 +2,11 @@
 import {
   missing,
   unknownJob
-} from "./answer.mjs";
-import "./start.mjs";
+} from "./start.mjs";
 import "./inbox.validate.mjs";
 import {
   openRun
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   quoteShell
 } from "./dispatch.mjs";
@@ -16,7 +14,6 @@ import {
   failure,
   flagText
 } from "./dispatch.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

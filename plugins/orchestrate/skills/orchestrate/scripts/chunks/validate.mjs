@@ -5,16 +5,14 @@ import {
 import {
   deriveJobs,
   loadSpec
-} from "./jobs.schema.mjs";
+} from "./unsupported.mjs";
 import {
   stagesById
-} from "./parse.mjs";
+} from "./unsupported.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
-import "./parser.mjs";
 import "./secret-patterns.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -2,14 +2,13 @@
 import {
   openRun
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   failure,
   flagText
 } from "./dispatch.mjs";
 import {
   JOB_FILES
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   sha256File
 } from "./dispatch.mjs";
@@ -91,7 +90,7 @@ async function compare(job, check, path, expected) {
     job,
     check,
     ok: false,
-    detail: `\`${path}\` changed: recorded ${expected.slice(0, 12)}…, now ${found.sha256.slice(0, 12)}…`
+    detail: `\`${path}\` changed: recorded ${expected.slice(0, 12)}\u2026, now ${found.sha256.slice(0, 12)}\u2026`
   };
 }
 export {

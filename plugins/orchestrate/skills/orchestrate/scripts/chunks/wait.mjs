@@ -4,7 +4,6 @@ import {
   openRun,
   standing
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
 import {
   parseDuration
 } from "./dispatch.mjs";
@@ -12,7 +11,6 @@ import {
   failure,
   flagText
 } from "./dispatch.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -5,8 +5,6 @@ import {
   isCoordinated,
   openRun
 } from "./run-access.mjs";
-import "./verdict.validate.mjs";
-import "./scanner.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -2,7 +2,7 @@
 import {
   identityOf,
   liveness
-} from "./verdict.validate.mjs";
+} from "./run-access.mjs";
 import {
   MIN_GIT,
   git,
@@ -13,7 +13,7 @@ import {
 import {
   INPUTS_DIR,
   REPORTS_DIR
-} from "./scanner.mjs";
+} from "./dispatch.mjs";
 import {
   PRIVATE_FILE,
   createHash,
