@@ -26,13 +26,17 @@ export async function probe(adapter: Adapter, located: Located, host: ProbeHost)
   try {
     const home = stateHome(adapter, host.env);
     const ask = asker(adapter, located, host, { folder, home: home.own ? null : folder });
+    const look = looker({
+      apart: asker(adapter, located, host, { folder, home: folder }),
+      atHome: asker(adapter, located, host, { folder, home: null }),
+    });
     const { version, help, auth, models, sandbox } = adapter.probe;
     const [versionAnswer, authAnswer, modelsAnswer, sandboxAnswer, ...helpAnswers] = await Promise.all([
-      ask(version, SUPERVISION.probeTimeoutMs),
+      look(version),
       askOrNull(ask, auth),
       askOrNull(ask, models),
       askOrNull(ask, sandbox ?? null),
-      ...help.map((args) => ask(args, SUPERVISION.probeTimeoutMs)),
+      ...help.map(look),
     ]);
     const profile = adapter.profile({
       binary: located.binary,
@@ -78,6 +82,18 @@ async function inSlot<T>(work: () => Promise<T>): Promise<T> {
 
 type Ask = (args: readonly string[], timeoutMs: number) => Promise<ProbeAnswer>;
 
+/**
+ * Version and help need nothing of the user's, and many CLIs write into their state folder at every start: they are asked
+ * with an empty private home. A launcher that finds its program by the home is asked again with the real one.
+ */
+const looker =
+  (o: { readonly apart: Ask; readonly atHome: Ask }) =>
+  async (args: readonly string[]): Promise<ProbeAnswer> => {
+    const answer = await o.apart(args, SUPERVISION.probeTimeoutMs);
+    const silent = answer.exitCode !== 0 && !answer.timedOut;
+    return silent ? o.atHome(args, SUPERVISION.probeTimeoutMs) : answer;
+  };
+
 /** Lists and checks start more of a program than its version does; without their answer it is still usable. */
 const askOrNull = async (ask: Ask, args: readonly string[] | null): Promise<ProbeAnswer | null> =>
   args === null ? null : ask(args, 2 * SUPERVISION.probeTimeoutMs);
@@ -100,7 +116,10 @@ function asker(
     },
     marker: PROBE_MARKER,
   });
-  if (o.home !== null) for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name)) delete env[name];
+  if (o.home !== null) {
+    const state = adapter.probe.footprint?.env;
+    for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name) || name === state) delete env[name];
+  }
   const limits = { cwd: o.folder, env, maxBytes: PROBE_MAX_BYTES };
   const file = located.native ? located.binaryReal : located.binary;
   return async (args, timeoutMs) =>

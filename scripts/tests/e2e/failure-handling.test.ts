@@ -199,3 +199,21 @@ describe("a runtime that was refused what it needed", () => {
     });
   });
 });
+
+describe("another model than the one that was asked for", () => {
+  it("is on record and flagged", async () => {
+    const { path } = workspace([
+      scout("asked", "mock", { model: "mock-a" }),
+      scout("other", "mock", { model: "mock-a", mock: [{ model: "mock-b" }, { say: "done" }] }),
+    ]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path }));
+    const seen = ["asked", "other"].map((id) => {
+      const attempt = stateOf(runDir).jobs[id]?.attemptRecords.at(-1);
+      return [attempt?.modelRequested, attempt?.model, attempt?.flags.includes("model-mismatch")];
+    });
+    expect(seen).toEqual([
+      ["mock-a", "mock-a", false],
+      ["mock-a", "mock-b", true],
+    ]);
+  });
+});

@@ -63,6 +63,11 @@ const jobs = (bin: string): object[] => [
     fallback_runtime: ["gemini"],
     retry: { max_attempts: 3, backoff: "1s" },
   }),
+  scout("ask", "codex", "[[stub: say first answer]]"),
+  scout("go-on", "codex", "[[stub: say second answer]]", {
+    depends_on: ["ask"],
+    session: { from_job: "ask", mode: "continue" },
+  }),
   scout("denied", "gemini", "[[stub: run touch note.md]] [[stub: say could not]]", {
     allowed_tools: ["read", "shell(echo granted)"],
     outputs: [{ path: "note.md" }],
@@ -122,6 +127,13 @@ describe("five real agents in one run", () => {
       detail: expect.stringContaining("touch note.md"),
     });
     expect(repo.git("show", `${state.jobs["limited"]?.branch}:note.txt`)).toBe("hello");
+    const [ask, goOn] = ["ask", "go-on"].map((id) => state.jobs[id]?.attemptRecords.at(-1));
+    expect(goOn).toMatchObject({
+      status: "success",
+      sessionHandle: ask?.sessionHandle,
+      // Codex counts the whole thread; what it had before is taken off.
+      usage: { inputTokens: 1_000, outputTokens: 20, source: "codex thread total, its last turn" },
+    });
     // The cut stream reached nobody but pi and its fallback, the refused request nobody but gemini.
     const speakers = (word: string): string[] => [
       ...new Set(

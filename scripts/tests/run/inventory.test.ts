@@ -101,6 +101,27 @@ describe("a runtime that was asked for", () => {
     expect(readdirSync(tmp)).toEqual([]);
   });
 
+  it("shows version and help in an empty home even where it was set up, so that only its login is asked there", async () => {
+    fakeClaude({
+      "--version": `echo x > "$HOME/started"; echo 2.9.9`,
+      "--help": `echo x > "$HOME/helped"; cat '${help("claude-2.1.197")}'`,
+      "auth status": `cat "$HOME/.claude.json"`,
+    });
+    writeFileSync(join(home, ".claude.json"), '{"loggedIn": true, "authMethod": "claude.ai"}');
+    expect(await record("claude")).toMatchObject({
+      state: "available",
+      version: "2.9.9",
+      authenticated: true,
+    });
+    expect(readdirSync(home)).toEqual([".claude.json"]);
+  });
+
+  it("that finds its program by the home is asked again with the real one", async () => {
+    fakeClaude({ "--version": `test -e "$HOME/.versions" || exit 127; echo 2.9.9` });
+    mkdirSync(join(home, ".versions"));
+    expect(await record("claude")).toMatchObject({ state: "available", version: "2.9.9" });
+  });
+
   it("is asked with its own home where it was set up", async () => {
     fakeClaude({ "auth status": `cat "$HOME/.claude.json"` });
     writeFileSync(join(home, ".claude.json"), '{"loggedIn": false, "authMethod": "none"}');
