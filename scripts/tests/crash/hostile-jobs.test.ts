@@ -1,5 +1,5 @@
 /** Jobs that do not want to end, through the built tool: each ends as it should, and no process of them is left. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
@@ -7,6 +7,7 @@ import { type Life, violations } from "./harness/invariants.ts";
 import { createLane, type Lane, type LaneJob } from "./harness/lane.ts";
 import { historyOf, liveOnce } from "./harness/point.ts";
 import { WAITING } from "./harness/scenes.ts";
+import { entriesBelow } from "./harness/tree.ts";
 
 const LONG = { timeout: 300_000 };
 const MISBEHAVE = join(import.meta.dirname, "../fixtures/hostile/misbehave.sh");
@@ -23,8 +24,8 @@ afterAll(() => {
   built.remove();
 });
 
-async function laneOf(jobs: readonly LaneJob[]): Promise<Lane> {
-  const lane = await createLane({ main: built.main, jobs, concurrency: jobs.length });
+async function laneOf(jobs: readonly LaneJob[], git = false): Promise<Lane> {
+  const lane = await createLane({ main: built.main, jobs, concurrency: Math.min(8, jobs.length), git });
   lanes.push(lane);
   lane.reset();
   return lane;
@@ -58,6 +59,9 @@ function manyProcesses(): number {
   }
 }
 
+/** Gigabytes in a soak; far more than is kept in any case. */
+const FLOOD_BYTES = process.env["ORCHESTRATE_SOAK"] === "1" ? 10_000_000_000 : 100_000_000;
+
 describe("hostile jobs", () => {
   it("end at their time or with their first process, and nothing of them lives on", LONG, async () => {
     const lane = await laneOf([
@@ -83,6 +87,68 @@ describe("hostile jobs", () => {
     const life = await liveOnce(lane, lane.coordinate());
     expect(life.exit).toMatchObject({ code: 0, stderr: "" });
     expect(lastOf(life, "many")).toEqual(["timed_out", "settled"]);
+    expect(lane.survivors()).toEqual([]);
+  });
+
+  it("each strange end and output is told by name, and nothing outside is touched", LONG, async () => {
+    const writer = "effect: scoped-write, isolation: worktree, checks: [looked at]";
+    const lane = await laneOf(
+      [
+        {
+          ...hostile("link", "1m", "symlink-out out"),
+          fields: `timeout: 1m, ${writer}, owned_paths: [out], outputs: [{ path: out }]`,
+        },
+        { ...hostile("gone", "1m", "rm-cwd"), fields: `timeout: 1m, ${writer}, owned_paths: [any/**]` },
+        hostile("reads", "1m", "read-stdin"),
+        hostile("shut", "1m", "close-stdin"),
+        hostile("segv", "1m", "segv"),
+        hostile("code", "1m", "exit 3"),
+        hostile("mute", "1m", "close-stdout"),
+        hostile("flood", "10m", `flood ${FLOOD_BYTES}`),
+        hostile("flood-err", "1m", "flood-err 4000000"),
+        hostile("long-line", "1m", "long-line 8000000"),
+        hostile("ansi", "1m", "ansi"),
+        hostile("utf8", "1m", "bad-utf8"),
+        hostile("zeros", "1m", "nul"),
+        hostile("bare", "1m", "no-newline"),
+      ],
+      true,
+    );
+    const life = await liveOnce(lane, lane.coordinate());
+    expect(life.exit).toMatchObject({ code: 0, stderr: "" });
+    if (typeof life.state === "string") throw new Error(life.state);
+    const said = Object.entries(life.state.jobs).map(([id, job]) => {
+      const last = job.attemptRecords.at(-1);
+      return [id, [last?.status, last?.failureClass, last?.detail, ...(last?.flags ?? [])]];
+    });
+    const fine = ["success", null, null];
+    expect(Object.fromEntries(said)).toEqual({
+      link: ["failed", "BAD_OUTPUT", "`out` is a symbolic link"],
+      gone: ["failed", "TOOL_FAILURE", `the job removed its own worktree \`${lane.runDir}/worktrees/gone\``],
+      reads: fine,
+      shut: fine,
+      segv: ["failed", "RUNTIME_CRASH", "ended by signal SIGSEGV"],
+      code: ["failed", "TOOL_FAILURE", "exited with 3"],
+      mute: ["failed", "TOOL_FAILURE", "exited with 5"],
+      flood: [...fine, "truncated"],
+      "flood-err": [...fine, "truncated"],
+      "long-line": [...fine, "truncated"],
+      ansi: fine,
+      utf8: fine,
+      zeros: fine,
+      bare: fine,
+    });
+    const flood = readFileSync(join(lane.runDir, "flood/stdout.txt"), "utf8");
+    const [marker, dropped] = /\n\[… (\d+) bytes dropped …\]\n/.exec(flood) ?? ["", ""];
+    expect(Buffer.byteLength(flood) - Buffer.byteLength(marker) + Number(dropped)).toBe(FLOOD_BYTES);
+    expect(statSync(join(lane.runDir, "flood/stdout.txt")).size).toBeLessThan(1_100_000);
+    for (const name of ["report.md", "report.html"])
+      for (const control of ["\u0000", "\u001b"])
+        expect(readFileSync(join(lane.runDir, name), "utf8")).not.toContain(control);
+    const streams = entriesBelow(lane.runDir).filter((path) => path.endsWith(".jsonl"));
+    for (const path of streams)
+      for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean))
+        expect(() => JSON.parse(line), path).not.toThrow();
     expect(lane.survivors()).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ import { EXIT } from "../../src/core/exit-codes.ts";
 import type { State } from "../../src/core/runtime.ts";
 import { lockOwner } from "../../src/state/lock.ts";
 import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
-import { createLane, type Lane, UNTIL_OPEN } from "./harness/lane.ts";
+import { createLane, killNow, type Lane, UNTIL_OPEN } from "./harness/lane.ts";
 import { stateOf } from "./harness/scenes.ts";
 import { until } from "./harness/until.ts";
 
@@ -174,6 +174,26 @@ describe("SIGTERM at the coordinator", () => {
     expect(client.code).toBe(EXIT.detached);
     expect((await left(lane, owner)).status).toBe("interrupted");
     await finishes(lane);
+  });
+});
+
+describe("a run whose coordinator was killed", () => {
+  it("is cancelled by name: what was left running is ended, and no second attempt starts", LONG, async () => {
+    const { ended, owner } = await attached(lane);
+    killNow(owner);
+    await ended;
+    expect(lane.survivors()).not.toEqual([]);
+    const status = await lane.client("status", lane.runDir, "--json").ended;
+    expect(JSON.parse(status.stdout).next.map((n: { action: string }) => n.action)).toEqual(["resume"]);
+    const cancelled = await lane.client("cancel", lane.runDir, "--json").ended;
+    expect([cancelled.code, cancelled.stderr]).toEqual([EXIT.done, ""]);
+    await until("nobody coordinates", () => lockOwner(lane.runDir) === null);
+    const state = await left(lane, owner);
+    expect([state.status, state.jobs["first"]?.attempts, state.jobs["second"]?.attempts]).toEqual([
+      "cancelled",
+      1,
+      0,
+    ]);
   });
 });
 
