@@ -171,6 +171,21 @@ describe.each(CLIS.map((adapter) => [adapter.id, adapter] as const))("%s", (id, 
     );
   });
 
+  it("3: goes on with a session exactly where it says it can, and keeps none that nobody asked for", () => {
+    expect(adapter.sessionScope !== undefined).toBe(adapter.resume === "verified");
+    for (const mode of ["continue", "fork"] as const) {
+      const started = adapter.start(
+        startInput(id, {
+          resumeSession: { handle: "session-handle", mode },
+          sessionDir: "/run/sessions",
+        }),
+      );
+      const proven = mode === "fork" ? adapter.fork : adapter.resume;
+      expect(started.ok).toBe(proven === "verified");
+      if (started.ok) expect(started.value.argv.join(" ")).toContain("session-handle");
+    }
+  });
+
   it("4: finds the settlement in a recorded run, and none in any part of it", () => {
     const text = readFileSync(root(`scripts/tests/fixtures/streams/${id}-plain.jsonl`), "utf8");
     const lines = text.trimEnd().split("\n");

@@ -42,7 +42,7 @@ function systemEnvironment() {
 
 // lean:node:fs
 var builtin = process.getBuiltinModule?.("node:fs") ?? (console.error("orchestrate needs Node 20.19 or newer, but this is " + process.version), process.exit(4));
-var { accessSync, appendFileSync, closeSync, constants, copyFileSync, createReadStream, existsSync, fdatasync, fdatasyncSync, fstatSync, fsync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync, statSync, symlinkSync, truncateSync, unlinkSync, utimesSync, watch, writeFileSync, writeSync } = builtin;
+var { accessSync, appendFileSync, closeSync, constants, copyFileSync, createReadStream, existsSync, fdatasync, fdatasyncSync, fstatSync, fsync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync, statSync, statfsSync, symlinkSync, truncateSync, unlinkSync, utimesSync, watch, writeFileSync, writeSync } = builtin;
 
 // scripts/src/cli/help-texts.ts
 var SECTION = "\f";

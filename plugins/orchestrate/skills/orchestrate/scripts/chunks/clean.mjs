@@ -12,13 +12,13 @@ import {
   ownCommand
 } from "./dispatch.mjs";
 import {
-  findRepo,
-  resolveAll
-} from "./git-2.mjs";
-import {
   failure,
   flagOn
 } from "./dispatch.mjs";
+import {
+  findRepo,
+  resolveAll
+} from "./git-2.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

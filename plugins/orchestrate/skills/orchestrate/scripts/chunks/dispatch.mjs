@@ -3,7 +3,9 @@
 import { homedir, hostname, platform, tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { dirname } from "node:path";
+import { hostname as hostname2 } from "node:os";
 import { dirname as dirname2, join } from "node:path";
+import { basename, isAbsolute, join as join2, resolve as resolve2 } from "node:path";
 // scripts/src/core/runtime.ts
 var FAILURE_RULES = {
   RATE_LIMIT: {
@@ -112,6 +114,15 @@ var HARNESS_FLAGS = [
   text("harness", "NAME", "coding agent that calls this tool; also ORCHESTRATE_HARNESS"),
   flag("subagents", "the harness can dispatch subagents; also ORCHESTRATE_SUBAGENTS=1")
 ];
+var SMOKE_FLAGS = [
+  flag("smoke", "also ask each live agent one tiny question in a fresh worktree: spends inference"),
+  {
+    name: "timeout",
+    type: { kind: "duration", placeholder: "TIME" },
+    description: "with --smoke: how long one may take",
+    default: "2m"
+  }
+];
 var ROUTING_FLAGS = [
   flag("internal", "prefer in-session subagents for jobs without a runtime"),
   integer("concurrency", "N", { min: 1, max: 64 }, "jobs at once, instead of the spec's number"),
@@ -175,13 +186,14 @@ var COMMANDS = [
     group: "plan",
     summary: "what runtimes this host has, and what proves it",
     args: [{ name: "RUNTIME", required: false, repeat: true, description: "runtime ids; absent: all" }],
-    flags: [...HARNESS_FLAGS],
+    flags: [...SMOKE_FLAGS, ...HARNESS_FLAGS],
     example: {
       argv: ["probe", "claude", "codex"],
       shows: "asks versions, help and login state; no inference"
     },
     exitCodes: [0, 2, 4],
     readOnly: true,
+    writesWith: "--smoke",
     load: () => import("./probe.mjs")
   },
   {
@@ -189,10 +201,11 @@ var COMMANDS = [
     group: "plan",
     summary: "what on this host would hang or weaken a run, with the fix",
     args: [],
-    flags: [...HARNESS_FLAGS],
+    flags: [...SMOKE_FLAGS, ...HARNESS_FLAGS],
     example: { argv: ["doctor"], shows: "one line per fault, each with one command" },
     exitCodes: [0, 1, 2, 4],
     readOnly: true,
+    writesWith: "--smoke",
     load: () => import("./doctor.mjs")
   },
   {
@@ -549,6 +562,21 @@ var COMMANDS = [
     load: () => import("./policy-set.mjs")
   },
   {
+    name: "onboard",
+    group: "upkeep",
+    summary: "how a missing runtime gets here: exact commands, run only with --apply, and their undo",
+    args: [{ name: "RUNTIME", required: true, description: "runtime id" }],
+    flags: [flag("apply", "run the installation; never logs in, touches no credential")],
+    example: {
+      argv: ["onboard", "pi"],
+      shows: "what would be installed, what the user does, how to undo it"
+    },
+    exitCodes: [0, 1, 2, 4],
+    readOnly: true,
+    writesWith: "--apply",
+    load: () => import("./onboard.mjs")
+  },
+  {
     name: "clean",
     group: "upkeep",
     summary: "remove a run's worktrees where nothing would be lost",
@@ -760,29 +788,6 @@ var runnable = (text2, script) => text2.replaceAll(TOOL, () => `node ${quoteShel
 // scripts/src/cli/own-command.ts
 var scriptOf = (ctx) => ctx.self.at(-1) ?? "orchestrate.mjs";
 var ownCommand = (ctx, ...argv) => ["node", scriptOf(ctx), ...argv].map((part) => quoteShell(part)).join(" ");
-// scripts/src/host/env.ts
-function systemEnvironment() {
-  return {
-    cwd: process.cwd(),
-    home: homedir(),
-    tmp: tmpdir(),
-    platform: platform(),
-    hostname: hostname(),
-    // Asked late: the first look at a stream loads it.
-    get stdoutIsTty() {
-      return process.stdout.isTTY === true;
-    },
-    get stderrIsTty() {
-      return process.stderr.isTTY === true;
-    },
-    get: (name) => process.env[name],
-    all: () => {
-      const values = {};
-      for (const [name, value] of Object.entries(process.env)) if (value !== void 0) values[name] = value;
-      return values;
-    }
-  };
-}
 // scripts/src/host/clock.ts
 var systemClock = { now: () => Date.now(), mono: () => performance.now() };
 var isoTime = (ms) => new Date(ms).toISOString();
@@ -807,6 +812,29 @@ var failure = (exitCode, diagnostics) => ({
   diagnostics,
   next: []
 });
+// scripts/src/host/env.ts
+function systemEnvironment() {
+  return {
+    cwd: process.cwd(),
+    home: homedir(),
+    tmp: tmpdir(),
+    platform: platform(),
+    hostname: hostname(),
+    // Asked late: the first look at a stream loads it.
+    get stdoutIsTty() {
+      return process.stdout.isTTY === true;
+    },
+    get stderrIsTty() {
+      return process.stderr.isTTY === true;
+    },
+    get: (name) => process.env[name],
+    all: () => {
+      const values = {};
+      for (const [name, value] of Object.entries(process.env)) if (value !== void 0) values[name] = value;
+      return values;
+    }
+  };
+}
 // scripts/src/core/exit-codes.ts
 var EXIT = {
   done: 0,
@@ -820,7 +848,7 @@ var EXIT = {
 };
 // lean:node:fs
 var builtin = process.getBuiltinModule?.("node:fs") ?? (console.error("orchestrate needs Node 20.19 or newer, but this is " + process.version), process.exit(4));
-var { accessSync, appendFileSync, closeSync, constants, copyFileSync, createReadStream, existsSync, fdatasync, fdatasyncSync, fstatSync, fsync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync, statSync, symlinkSync, truncateSync, unlinkSync, utimesSync, watch, writeFileSync, writeSync } = builtin;
+var { accessSync, appendFileSync, closeSync, constants, copyFileSync, createReadStream, existsSync, fdatasync, fdatasyncSync, fstatSync, fsync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync, statSync, statfsSync, symlinkSync, truncateSync, unlinkSync, utimesSync, watch, writeFileSync, writeSync } = builtin;
 var __create = Object.create;
 var __defProp = Object.defineProperty;
 var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
@@ -1506,6 +1534,51 @@ function harnessOf(env, parsed) {
   return { name: name === void 0 || name === "" ? "unknown" : name, subagents };
 }
 var isOn = (value) => value !== void 0 && value !== "" && value !== "0" && value !== "false";
+// scripts/src/host/identity.ts
+var boot;
+function bootId() {
+  if (boot === void 0) {
+    try {
+      boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    } catch {
+      boot = null;
+    }
+  }
+  return boot;
+}
+function startTime(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const state = fields[0];
+    return state === "Z" || state === "X" ? null : fields[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+var identityOf = (pid) => ({
+  pid,
+  startTime: startTime(pid),
+  bootId: bootId(),
+  host: hostname2()
+});
+function liveness(identity) {
+  if (identity.host !== hostname2()) return "unknown";
+  if (identity.bootId !== null && bootId() !== null && identity.bootId !== bootId()) return "dead";
+  const now = startTime(identity.pid);
+  if (now !== null)
+    return identity.startTime === null ? "unknown" : now === identity.startTime ? "alive" : "dead";
+  if (bootId() !== null) return "dead";
+  return signalExists(identity.pid) ? "unknown" : "dead";
+}
+function signalExists(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}
 // node_modules/ulid/dist/node/index.js
 var ENCODING = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 var ENCODING_LEN = 32;
@@ -1686,6 +1759,42 @@ function blankAttempt(known) {
     ...known
   };
 }
+// scripts/src/host/node-version.ts
+function nodeVersion() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return [major, minor];
+}
+// scripts/src/runtimes/onboarding.ts
+var ONBOARDING = [
+  {
+    id: "claude",
+    package: "@anthropic-ai/claude-code",
+    older: { belowNode: [22, 0], version: "2.1.197" },
+    login: "claude /login"
+  },
+  { id: "codex", package: "@openai/codex", older: null, login: "codex login" },
+  { id: "gemini", package: "@google/gemini-cli", older: null, login: "gemini" },
+  { id: "opencode", package: "opencode-ai", older: null, login: "opencode auth login" },
+  {
+    id: "pi",
+    package: "@earendil-works/pi-coding-agent",
+    older: { belowNode: [22, 19], version: "0.74.2" },
+    login: "pi /login"
+  }
+];
+function onboardingOf(id, node) {
+  const found = ONBOARDING.find((entry) => entry.id === id);
+  if (found === void 0) return null;
+  const { older } = found;
+  const old = older !== null && (node[0] < older.belowNode[0] || node[0] === older.belowNode[0] && node[1] < older.belowNode[1]);
+  const name = old ? `${found.package}@${older.version}` : found.package;
+  return {
+    install: ["npm", "install", "--global", name],
+    undo: ["npm", "uninstall", "--global", found.package],
+    login: found.login
+  };
+}
+var loginCommand = (id) => ONBOARDING.find((entry) => entry.id === id)?.login ?? null;
 // scripts/src/runtimes/probe-targets.ts
 var PROBE_TARGETS = [
   {
@@ -1720,6 +1829,31 @@ function recognize(target, help) {
   const matching = target.programs.filter((program) => program.tells.every((tell) => tell.test(help)));
   return matching.length === 1 ? matching[0]?.name ?? null : null;
 }
+// scripts/src/cli/smoke-flag.ts
+var DEFAULT_MS = 12e4;
+function smokeOf(ctx, parsed) {
+  const given = flagText(parsed, "timeout");
+  const timeout = given === void 0 ? null : parseDuration(given);
+  if (timeout?.ok === false)
+    return failure(EXIT.usage, [
+      { severity: "error", code: "bad-duration", message: `--timeout: ${timeout.error}` }
+    ]);
+  if (!flagOn(parsed, "smoke"))
+    return given === void 0 ? { smoke: void 0 } : failure(EXIT.usage, [
+      {
+        severity: "error",
+        code: "timeout-without-smoke",
+        message: "`--timeout` bounds the question of `--smoke`: give both or none."
+      }
+    ]);
+  return {
+    smoke: {
+      timeoutMs: timeout?.value ?? DEFAULT_MS,
+      self: ctx.self,
+      progress: (line) => ctx.out.progress(line)
+    }
+  };
+}
 // node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
   "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
@@ -1753,7 +1887,6 @@ function workspaceRoot(cwd) {
     if (dirname2(at) === at) return real;
   }
 }
-
 // scripts/src/core/policy.ts
 var POLICY = {
   MINIMUM_SAMPLES: {
@@ -2026,6 +2159,138 @@ var REPORTS_DIR = "plans/reports";
 var INPUTS_DIR = ".orchestrate-inputs";
 var CONFIG_DIR = ".orchestrate";
 var RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
+// scripts/src/coordinator/run-dir.ts
+var RUN_NAME = /^orchestrate-\d{8}-\d{6}(-\d+)?$/;
+function createRunDir(o) {
+  try {
+    const path = o.requested === null ? claimStamped(join2(o.root, REPORTS_DIR), o.now) : claim(resolve2(o.cwd, o.requested));
+    if (path === null)
+      return err({
+        code: "run-dir-exists",
+        message: `\`${o.requested}\` already holds a run or other files.`,
+        fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one."
+      });
+    writePrivate(join2(path, ".gitignore"), "*\n");
+    for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join2(path, name));
+    return ok({ path, runId: basename(path) });
+  } catch (error) {
+    return err({
+      code: "run-dir-unwritable",
+      message: `Cannot create the run directory: ${errorCode(error) ?? String(error)}${error instanceof Error && "path" in error ? ` at \`${String(error.path)}\`` : ""}.`,
+      fix: "Run from a writable folder, or name one with --run-dir."
+    });
+  }
+}
+function claimStamped(parent, now) {
+  ensureDir(parent);
+  const stamp = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  for (let n = 1; ; n++) {
+    const path = join2(parent, `orchestrate-${stamp}${n === 1 ? "" : `-${n}`}`);
+    try {
+      mkdirSync(path, { mode: PRIVATE_DIR });
+      return realpathSync(path);
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+  }
+}
+function claim(path) {
+  ensureDir(resolve2(path, ".."));
+  try {
+    mkdirSync(path, { mode: PRIVATE_DIR });
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    if (readdirSync(path).length > 0) return null;
+  }
+  return realpathSync(path);
+}
+function findRunDir(o) {
+  const reports = join2(o.root, REPORTS_DIR);
+  if (o.which === void 0) return newest(reports);
+  const candidates2 = isAbsolute(o.which) ? [o.which] : [resolve2(o.cwd, o.which), join2(reports, o.which)];
+  for (const path of candidates2) {
+    if (isRun(path)) {
+      const real = realpathSync(path);
+      return ok({ path: real, runId: basename(real) });
+    }
+  }
+  return err({
+    code: "run-not-found",
+    message: `\`${o.which}\` is neither a run directory nor the id of a run below \`${reports}\`.`,
+    fix: "Give the path that `run` printed, or leave it out to mean the newest run."
+  });
+}
+function newest(reports) {
+  let names = [];
+  try {
+    names = readdirSync(reports).filter((name) => RUN_NAME.test(name) && isRun(join2(reports, name)));
+  } catch {
+    names = [];
+  }
+  const last = names.sort(byStamp).at(-1);
+  if (last === void 0)
+    return err({
+      code: "run-not-found",
+      message: `No run below \`${reports}\`.`,
+      fix: "Start one with `run SPEC`, or name the run directory."
+    });
+  const path = realpathSync(join2(reports, last));
+  return ok({ path, runId: basename(path) });
+}
+function byStamp(a, b) {
+  const key = (name) => [name.slice(0, 27), Number(name.slice(28) || "1")];
+  const [stampA, numberA] = key(a);
+  const [stampB, numberB] = key(b);
+  return stampA === stampB ? numberA - numberB : stampA < stampB ? -1 : 1;
+}
+function isRun(path) {
+  try {
+    return statSync(join2(path, RUN_FILES.state)).isFile() || statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
+  } catch {
+    try {
+      return statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
+    } catch {
+      return false;
+    }
+  }
+}
+
+import { join as join3 } from "node:path";
+// scripts/src/coordinator/inventory-file.ts
+function writeInventory(runDir, inventory) {
+  replaceFile(join3(runDir, RUN_FILES.runtimes), `${JSON.stringify(inventory, null, 1)}
+`);
+}
+function readInventory(runDir) {
+  const path = join3(runDir, RUN_FILES.runtimes);
+  const text2 = readTextIfPresent(path);
+  if (text2 === null)
+    return err(`\`${path}\` is missing: the run was never prepared. Start it again with \`run SPEC\`.`);
+  try {
+    const value = JSON.parse(text2);
+    return value.schemaVersion === 1 ? ok(value) : err(`\`${path}\` has schema version ${String(value.schemaVersion)}; this version reads 1.`);
+  } catch {
+    return err(`\`${path}\` is damaged: it is not JSON.`);
+  }
+}
+var REUSE_MS = 10 * 60 * 1e3;
+function earlierInventory(root) {
+  const newest2 = findRunDir({ which: void 0, root, cwd: root });
+  const read = newest2.ok ? readInventory(newest2.value.path) : null;
+  return read?.ok === true ? { inventory: read.value, maxAgeMs: REUSE_MS } : void 0;
+}
+function reuseDiagnostics(inventory, now) {
+  const reused = inventory.records.filter((record) => record.reused);
+  if (reused.length === 0) return [];
+  const oldest = Math.max(...reused.map((record) => now - Date.parse(record.probedAt)));
+  return [
+    {
+      severity: "info",
+      code: "inventory-reused",
+      message: `answers of ${reused.map((record) => `\`${record.id}\``).join(", ")} are of the newest run, up to ${Math.ceil(oldest / 6e4)} min old (reused); \`run\` and \`probe\` ask again`
+    }
+  ];
+}
 export {
   BYPASS_FLAGS,
   CAPABILITY_TIERS,
@@ -2061,6 +2326,7 @@ export {
   appendFileSync,
   blankAttempt,
   blankJob,
+  bootId,
   bypassFlag,
   canonicalize,
   capabilityAtLeast,
@@ -2069,14 +2335,17 @@ export {
   copyFileSync,
   createHash,
   createReadStream,
+  createRunDir,
   didYouMean,
   dispatch,
+  earlierInventory,
   ensureDir,
   err,
   errorCode,
   existsSync,
   failure,
   fdatasync,
+  findRunDir,
   flagInteger,
   flagList,
   flagOn,
@@ -2088,15 +2357,20 @@ export {
   ftruncateSync,
   harnessOf,
   hasErrors,
+  identityOf,
   isoTime,
   linkSync,
+  liveness,
+  loginCommand,
   lstatSync,
   maxCapability,
   maxRisk,
   mkdirSync,
   mkdtempSync,
+  nodeVersion,
   node_crypto_default,
   ok,
+  onboardingOf,
   openSync,
   ownCommand,
   parseDuration,
@@ -2104,6 +2378,7 @@ export {
   randomBytes,
   randomUUID,
   readFileSync,
+  readInventory,
   readSync,
   readTextIfPresent,
   readdirSync,
@@ -2113,6 +2388,7 @@ export {
   renameSync,
   replaceFile,
   require_ucs2length,
+  reuseDiagnostics,
   riskAtLeast,
   rmSync,
   rmdirSync,
@@ -2120,7 +2396,10 @@ export {
   scriptOf,
   sha256,
   sha256File,
+  smokeOf,
+  startTime,
   statSync,
+  statfsSync,
   suggest,
   symlinkSync,
   syncDir,
@@ -2134,6 +2413,7 @@ export {
   workspaceRoot,
   writeAll,
   writeFileSync,
+  writeInventory,
   writePrivate,
   writeSync
 };

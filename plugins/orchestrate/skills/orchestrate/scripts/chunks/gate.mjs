@@ -7,12 +7,12 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
-import "./git-2.mjs";
 import "./unsupported.mjs";
-import "./index.min.mjs";
+import "./probe-2.mjs";
 import {
   failure
 } from "./dispatch.mjs";
+import "./git-2.mjs";
 import "./secret-patterns.mjs";
 import {
   EXIT
@@ -25,6 +25,7 @@ var handler = async (ctx, parsed) => {
     path: parsed.args[0],
     env: ctx.env,
     clock: ctx.clock,
+    reuse: true,
     flags: planFlags(ctx.env, parsed)
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

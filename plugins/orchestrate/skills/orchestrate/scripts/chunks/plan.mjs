@@ -10,14 +10,14 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
-import "./git-2.mjs";
 import "./unsupported.mjs";
-import "./index.min.mjs";
+import "./probe-2.mjs";
 import {
   failure,
   flagList,
   flagText
 } from "./dispatch.mjs";
+import "./git-2.mjs";
 import "./secret-patterns.mjs";
 import {
   EXIT
@@ -31,6 +31,7 @@ var handler = async (ctx, parsed) => {
     path: parsed.args[0],
     env: ctx.env,
     clock: ctx.clock,
+    reuse: true,
     flags
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

@@ -3,7 +3,7 @@ import {
   SHIPPED,
   TRANSIENT_PATHS,
   adapterFor
-} from "./index.min.mjs";
+} from "./probe-2.mjs";
 import "./dispatch.mjs";
 export {
   SHIPPED,

@@ -31,10 +31,6 @@ import {
   riskAtLeast
 } from "./dispatch.mjs";
 import {
-  findRepo,
-  trackedFiles
-} from "./git-2.mjs";
-import {
   deriveJobs,
   jobDiagnostic,
   loadSpec
@@ -51,7 +47,11 @@ import {
 import {
   ratingBy,
   takeInventory
-} from "./index.min.mjs";
+} from "./probe-2.mjs";
+import {
+  earlierInventory,
+  reuseDiagnostics
+} from "./dispatch.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
@@ -61,11 +61,13 @@ import {
   flagOn
 } from "./dispatch.mjs";
 import {
-  exec
+  exec,
+  findRepo,
+  trackedFiles
 } from "./git-2.mjs";
 import {
   adapterFor
-} from "./index.min.mjs";
+} from "./probe-2.mjs";
 import {
   MOCK as MOCK2
 } from "./secret-patterns.mjs";
@@ -1472,6 +1474,7 @@ async function planSpec(o) {
   const selected = select(loaded, o.flags);
   if (!selected.ok) return { planned: null, diagnostics: [...diagnostics, selected.error] };
   const { jobs, top } = selected.value;
+  const earlier = o.reuse === true ? earlierInventory(loaded.root) : void 0;
   const inventory = await takeInventory({
     ids: runtimesOf(jobs, top),
     full: needsRouter(jobs),
@@ -1480,8 +1483,10 @@ async function planSpec(o) {
     clock: o.clock,
     exec,
     harness: o.flags.harness,
-    rate: ratingBy(loaded.config)
+    rate: ratingBy(loaded.config),
+    ...earlier === void 0 ? {} : { earlier }
   });
+  diagnostics.push(...reuseDiagnostics(inventory, o.clock.now()));
   const repos = await reposOf(jobs, top);
   const tracked = /* @__PURE__ */ new Map();
   const attempt = () => {

@@ -5,14 +5,14 @@ import {
   traceStatusOf
 } from "./trace.validate.mjs";
 import {
-  readInventory
-} from "./run-access.mjs";
-import {
   openRun,
   summaryOf
 } from "./run-access.mjs";
 import {
   scriptOf
+} from "./dispatch.mjs";
+import {
+  readInventory
 } from "./dispatch.mjs";
 import {
   flagText

@@ -4,8 +4,8 @@ import {
   ulid
 } from "./dispatch.mjs";
 import {
-  writeInventory
-} from "./run-access.mjs";
+  stringify
+} from "./parser.mjs";
 import {
   resumeRun
 } from "./start.mjs";
@@ -15,7 +15,6 @@ import {
 import "./inbox.validate.mjs";
 import {
   attachAndReport,
-  createRunDir,
   onceCoordinated,
   summaryOf,
   viewRun
@@ -35,11 +34,16 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
-import "./git-2.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
-import "./index.min.mjs";
+import "./probe-2.mjs";
+import {
+  writeInventory
+} from "./dispatch.mjs";
+import {
+  createRunDir
+} from "./dispatch.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -48,9 +52,8 @@ import {
   flagOn,
   flagText
 } from "./dispatch.mjs";
-import {
-  stringify
-} from "./secret-patterns.mjs";
+import "./git-2.mjs";
+import "./secret-patterns.mjs";
 import {
   RUN_FILES
 } from "./dispatch.mjs";

@@ -11,6 +11,9 @@ import {
   didYouMean
 } from "./dispatch.mjs";
 import {
+  TOOL
+} from "./dispatch.mjs";
+import {
   readTextIfPresent,
   sha256
 } from "./dispatch.mjs";
@@ -1838,7 +1841,7 @@ function printParseErrorCode(code) {
   }
   return "<unknown ParseErrorCode>";
 }
-// node_modules/yaml/browser/dist/nodes/identity.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/identity.js
 var ALIAS = /* @__PURE__ */ Symbol.for("yaml.alias");
 var DOC = /* @__PURE__ */ Symbol.for("yaml.document");
 var MAP = /* @__PURE__ */ Symbol.for("yaml.map");
@@ -1873,11 +1876,11 @@ function isNode(node) {
   return false;
 }
 var hasAnchor = (node) => (isScalar(node) || isCollection(node)) && !!node.anchor;
-// node_modules/yaml/browser/dist/visit.js
+// yaml-reader:node_modules/yaml/browser/dist/visit.js
 var visit3 = () => {
   throw new Error("`visit` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/doc/directives.js
+// yaml-reader:node_modules/yaml/browser/dist/doc/directives.js
 var escapeChars = {
   "!": "%21",
   ",": "%2C",
@@ -2039,7 +2042,7 @@ var Directives = class _Directives {
 };
 Directives.defaultYaml = { explicit: false, version: "1.2" };
 Directives.defaultTags = { "!!": "tag:yaml.org,2002:" };
-// node_modules/yaml/browser/dist/doc/anchors.js
+// yaml-reader:node_modules/yaml/browser/dist/doc/anchors.js
 var anchorIsValid = () => {
   throw new Error("`anchorIsValid` of yaml is not built in");
 };
@@ -2052,15 +2055,15 @@ var createNodeAnchors = () => {
 var findNewAnchor = () => {
   throw new Error("`findNewAnchor` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/doc/applyReviver.js
+// yaml-reader:node_modules/yaml/browser/dist/doc/applyReviver.js
 var applyReviver = () => {
   throw new Error("`applyReviver` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/nodes/toJS.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/toJS.js
 var toJS = () => {
   throw new Error("`toJS` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/nodes/Node.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/Node.js
 var NodeBase = class {
   constructor(type) {
     Object.defineProperty(this, NODE_TYPE, { value: type });
@@ -2091,7 +2094,7 @@ var NodeBase = class {
     return typeof reviver === "function" ? applyReviver(reviver, { "": res }, "", res) : res;
   }
 };
-// node_modules/yaml/browser/dist/nodes/Alias.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/Alias.js
 var Alias = class extends NodeBase {
   constructor(source) {
     super(ALIAS);
@@ -2197,11 +2200,11 @@ function getAliasCount(doc, node, anchors2) {
   }
   return 1;
 }
-// node_modules/yaml/browser/dist/doc/createNode.js
+// yaml-reader:node_modules/yaml/browser/dist/doc/createNode.js
 var createNode = () => {
   throw new Error("`createNode` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/nodes/Collection.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/Collection.js
 function collectionFromPath(schema4, path, value) {
   let v = value;
   for (let i = path.length - 1; i >= 0; --i) {
@@ -2332,15 +2335,15 @@ var Collection = class extends NodeBase {
     }
   }
 };
-// node_modules/yaml/browser/dist/stringify/stringifyPair.js
+// yaml-reader:node_modules/yaml/browser/dist/stringify/stringifyPair.js
 var stringifyPair = () => {
   throw new Error("`stringifyPair` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/nodes/addPairToJSMap.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/addPairToJSMap.js
 var addPairToJSMap = () => {
   throw new Error("`addPairToJSMap` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/nodes/Pair.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/Pair.js
 function createPair(key, value, ctx) {
   const k = createNode(key, void 0, ctx);
   const v = createNode(value, void 0, ctx);
@@ -2368,11 +2371,11 @@ var Pair = class _Pair {
     return ctx?.doc ? stringifyPair(this, ctx, onComment, onChompKeep) : JSON.stringify(this);
   }
 };
-// node_modules/yaml/browser/dist/stringify/stringifyCollection.js
+// yaml-reader:node_modules/yaml/browser/dist/stringify/stringifyCollection.js
 var stringifyCollection = () => {
   throw new Error("`stringifyCollection` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/nodes/Scalar.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/Scalar.js
 var isScalarValue = (value) => !value || typeof value !== "function" && typeof value !== "object";
 var Scalar = class extends NodeBase {
   constructor(value) {
@@ -2391,7 +2394,7 @@ Scalar.BLOCK_LITERAL = "BLOCK_LITERAL";
 Scalar.PLAIN = "PLAIN";
 Scalar.QUOTE_DOUBLE = "QUOTE_DOUBLE";
 Scalar.QUOTE_SINGLE = "QUOTE_SINGLE";
-// node_modules/yaml/browser/dist/nodes/YAMLMap.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/YAMLMap.js
 function findPair(items, key) {
   const k = isScalar(key) ? key.value : key;
   for (const it of items) {
@@ -2521,7 +2524,7 @@ var YAMLMap = class extends Collection {
     });
   }
 };
-// node_modules/yaml/browser/dist/schema/common/map.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/common/map.js
 var map = {
   collection: "map",
   default: true,
@@ -2534,7 +2537,7 @@ var map = {
   },
   createNode: (schema4, obj, ctx) => YAMLMap.from(schema4, obj, ctx)
 };
-// node_modules/yaml/browser/dist/nodes/YAMLSeq.js
+// yaml-reader:node_modules/yaml/browser/dist/nodes/YAMLSeq.js
 var YAMLSeq = class extends Collection {
   static get tagName() {
     return "tag:yaml.org,2002:seq";
@@ -2637,7 +2640,7 @@ function asItemIndex(key) {
     idx = Number(idx);
   return typeof idx === "number" && Number.isInteger(idx) && idx >= 0 ? idx : null;
 }
-// node_modules/yaml/browser/dist/schema/common/seq.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/common/seq.js
 var seq = {
   collection: "seq",
   default: true,
@@ -2650,11 +2653,11 @@ var seq = {
   },
   createNode: (schema4, obj, ctx) => YAMLSeq.from(schema4, obj, ctx)
 };
-// node_modules/yaml/browser/dist/stringify/stringifyString.js
+// yaml-reader:node_modules/yaml/browser/dist/stringify/stringifyString.js
 var stringifyString = () => {
   throw new Error("`stringifyString` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/common/string.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/common/string.js
 var string = {
   identify: (value) => typeof value === "string",
   default: true,
@@ -2665,7 +2668,7 @@ var string = {
     return stringifyString(item, ctx, onComment, onChompKeep);
   }
 };
-// node_modules/yaml/browser/dist/schema/common/null.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/common/null.js
 var nullTag = {
   identify: (value) => value == null,
   createNode: () => new Scalar(null),
@@ -2675,7 +2678,7 @@ var nullTag = {
   resolve: () => new Scalar(null),
   stringify: ({ source }, ctx) => typeof source === "string" && nullTag.test.test(source) ? source : ctx.options.nullStr
 };
-// node_modules/yaml/browser/dist/schema/core/bool.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/core/bool.js
 var boolTag = {
   identify: (value) => typeof value === "boolean",
   default: true,
@@ -2691,11 +2694,11 @@ var boolTag = {
     return value ? ctx.options.trueStr : ctx.options.falseStr;
   }
 };
-// node_modules/yaml/browser/dist/stringify/stringifyNumber.js
+// yaml-reader:node_modules/yaml/browser/dist/stringify/stringifyNumber.js
 var stringifyNumber = () => {
   throw new Error("`stringifyNumber` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/core/float.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/core/float.js
 var floatNaN = {
   identify: (value) => typeof value === "number",
   default: true,
@@ -2730,7 +2733,7 @@ var float = {
   },
   stringify: stringifyNumber
 };
-// node_modules/yaml/browser/dist/schema/core/int.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/core/int.js
 var intIdentify = (value) => typeof value === "bigint" || Number.isInteger(value);
 var intResolve = (str, offset, radix, { intAsBigInt }) => intAsBigInt ? BigInt(str) : parseInt(str.substring(offset), radix);
 function intStringify(node, radix, prefix) {
@@ -2765,7 +2768,7 @@ var intHex = {
   resolve: (str, _onError, opt) => intResolve(str, 2, 16, opt),
   stringify: (node) => intStringify(node, 16, "0x")
 };
-// node_modules/yaml/browser/dist/schema/core/schema.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/core/schema.js
 var schema = [
   map,
   seq,
@@ -2779,35 +2782,35 @@ var schema = [
   floatExp,
   float
 ];
-// node_modules/yaml/browser/dist/schema/json/schema.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/json/schema.js
 var schema2 = () => {
   throw new Error("`schema` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/binary.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/binary.js
 var binary = () => {
   throw new Error("`binary` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/merge.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/merge.js
 var merge = () => {
   throw new Error("`merge` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/omap.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/omap.js
 var omap = () => {
   throw new Error("`omap` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/pairs.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/pairs.js
 var pairs = () => {
   throw new Error("`pairs` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/schema.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/schema.js
 var schema3 = () => {
   throw new Error("`schema` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/set.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/set.js
 var set = () => {
   throw new Error("`set` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/yaml-1.1/timestamp.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/yaml-1.1/timestamp.js
 var floatTime = () => {
   throw new Error("`floatTime` of yaml is not built in");
 };
@@ -2817,7 +2820,7 @@ var intTime = () => {
 var timestamp = () => {
   throw new Error("`timestamp` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/schema/tags.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/tags.js
 var schemas = /* @__PURE__ */ new Map([
   ["core", schema],
   ["failsafe", [map, seq, string]],
@@ -2887,7 +2890,7 @@ function getTags(customTags, schemaName, addMergeTag) {
     return tags2;
   }, []);
 }
-// node_modules/yaml/browser/dist/schema/Schema.js
+// yaml-reader:node_modules/yaml/browser/dist/schema/Schema.js
 var sortMapEntriesByKey = (a, b) => a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 var Schema = class _Schema {
   constructor({ compat, customTags, merge: merge2, resolveKnownTags, schema: schema4, sortMapEntries, toStringDefaults }) {
@@ -2907,11 +2910,11 @@ var Schema = class _Schema {
     return copy;
   }
 };
-// node_modules/yaml/browser/dist/stringify/stringifyDocument.js
+// yaml-reader:node_modules/yaml/browser/dist/stringify/stringifyDocument.js
 var stringifyDocument = () => {
   throw new Error("`stringifyDocument` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/doc/Document.js
+// yaml-reader:node_modules/yaml/browser/dist/doc/Document.js
 var Document = class _Document {
   constructor(value, replacer, options) {
     this.commentBefore = null;
@@ -3202,7 +3205,7 @@ function assertCollection(contents) {
     return true;
   throw new Error("Expected a YAML collection as document contents");
 }
-// node_modules/yaml/browser/dist/errors.js
+// yaml-reader:node_modules/yaml/browser/dist/errors.js
 var YAMLError = class extends Error {
   constructor(name, pos, code, message) {
     super();
@@ -3222,42 +3225,7 @@ var YAMLWarning = class extends YAMLError {
     super("YAMLWarning", pos, code, message);
   }
 };
-var prettifyError = (src, lc) => (error2) => {
-  if (error2.pos[0] === -1)
-    return;
-  error2.linePos = error2.pos.map((pos) => lc.linePos(pos));
-  const { line, col } = error2.linePos[0];
-  error2.message += ` at line ${line}, column ${col}`;
-  let ci = col - 1;
-  let lineStr = src.substring(lc.lineStarts[line - 1], lc.lineStarts[line]).replace(/[\n\r]+$/, "");
-  if (ci >= 60 && lineStr.length > 80) {
-    const trimStart = Math.min(ci - 39, lineStr.length - 79);
-    lineStr = "\u2026" + lineStr.substring(trimStart);
-    ci -= trimStart - 1;
-  }
-  if (lineStr.length > 80)
-    lineStr = lineStr.substring(0, 79) + "\u2026";
-  if (line > 1 && /^ *$/.test(lineStr.substring(0, ci))) {
-    let prev = src.substring(lc.lineStarts[line - 2], lc.lineStarts[line - 1]);
-    if (prev.length > 80)
-      prev = prev.substring(0, 79) + "\u2026\n";
-    lineStr = prev + lineStr;
-  }
-  if (/[^ ]/.test(lineStr)) {
-    let count = 1;
-    const end = error2.linePos[1];
-    if (end?.line === line && end.col > col) {
-      count = Math.max(1, Math.min(end.col - col, 80 - ci));
-    }
-    const pointer = " ".repeat(ci) + "^".repeat(count);
-    error2.message += `:
-
-${lineStr}
-${pointer}
-`;
-  }
-};
-// node_modules/yaml/browser/dist/compose/resolve-props.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-props.js
 function resolveProps(tokens, { flow, indicator, next, offset, onError, parentIndent, startOnNewline }) {
   let spaceBefore = false;
   let atNewline = startOnNewline;
@@ -3384,7 +3352,7 @@ function resolveProps(tokens, { flow, indicator, next, offset, onError, parentIn
     start: start ?? end
   };
 }
-// node_modules/yaml/browser/dist/compose/util-contains-newline.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/util-contains-newline.js
 function containsNewline(key) {
   if (!key)
     return null;
@@ -3419,7 +3387,7 @@ function containsNewline(key) {
       return true;
   }
 }
-// node_modules/yaml/browser/dist/compose/util-flow-indent-check.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/util-flow-indent-check.js
 function flowIndentCheck(indent, fc, onError) {
   if (fc?.type === "flow-collection") {
     const end = fc.end[0];
@@ -3429,7 +3397,7 @@ function flowIndentCheck(indent, fc, onError) {
     }
   }
 }
-// node_modules/yaml/browser/dist/compose/util-map-includes.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/util-map-includes.js
 function mapIncludes(ctx, items, search) {
   const { uniqueKeys } = ctx.options;
   if (uniqueKeys === false)
@@ -3437,7 +3405,7 @@ function mapIncludes(ctx, items, search) {
   const isEqual = typeof uniqueKeys === "function" ? uniqueKeys : (a, b) => a === b || isScalar(a) && isScalar(b) && a.value === b.value;
   return items.some((pair) => isEqual(pair.key, search));
 }
-// node_modules/yaml/browser/dist/compose/resolve-block-map.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-block-map.js
 var startColMsg = "All mapping items must start at the same column";
 function resolveBlockMap({ composeNode: composeNode2, composeEmptyNode: composeEmptyNode2 }, ctx, bm, onError, tag) {
   const NodeClass = tag?.nodeClass ?? YAMLMap;
@@ -3532,7 +3500,7 @@ function resolveBlockMap({ composeNode: composeNode2, composeEmptyNode: composeE
   map2.range = [bm.offset, offset, commentEnd ?? offset];
   return map2;
 }
-// node_modules/yaml/browser/dist/compose/resolve-block-seq.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-block-seq.js
 function resolveBlockSeq({ composeNode: composeNode2, composeEmptyNode: composeEmptyNode2 }, ctx, bs, onError, tag) {
   const NodeClass = tag?.nodeClass ?? YAMLSeq;
   const seq2 = new NodeClass(ctx.schema);
@@ -3573,7 +3541,7 @@ function resolveBlockSeq({ composeNode: composeNode2, composeEmptyNode: composeE
   seq2.range = [bs.offset, offset, commentEnd ?? offset];
   return seq2;
 }
-// node_modules/yaml/browser/dist/compose/resolve-end.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-end.js
 function resolveEnd(end, offset, reqSpace, onError) {
   let comment = "";
   if (end) {
@@ -3609,7 +3577,7 @@ function resolveEnd(end, offset, reqSpace, onError) {
   }
   return { comment, offset };
 }
-// node_modules/yaml/browser/dist/compose/resolve-flow-collection.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-flow-collection.js
 var blockMsg = "Block collections are not allowed within flow collections";
 var isBlock = (token2) => token2 && (token2.type === "block-map" || token2.type === "block-seq");
 function resolveFlowCollection({ composeNode: composeNode2, composeEmptyNode: composeEmptyNode2 }, ctx, fc, onError, tag) {
@@ -3788,7 +3756,7 @@ function resolveFlowCollection({ composeNode: composeNode2, composeEmptyNode: co
   }
   return coll;
 }
-// node_modules/yaml/browser/dist/compose/compose-collection.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/compose-collection.js
 function resolveCollection(CN2, ctx, token2, onError, tagName, tag) {
   const coll = token2.type === "block-map" ? resolveBlockMap(CN2, ctx, token2, onError, tag) : token2.type === "block-seq" ? resolveBlockSeq(CN2, ctx, token2, onError, tag) : resolveFlowCollection(CN2, ctx, token2, onError, tag);
   const Coll = coll.constructor;
@@ -3839,7 +3807,7 @@ function composeCollection(CN2, ctx, token2, props, onError) {
     node.format = tag.format;
   return node;
 }
-// node_modules/yaml/browser/dist/compose/resolve-block-scalar.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-block-scalar.js
 function resolveBlockScalar(ctx, scalar, onError) {
   const start = scalar.offset;
   const header = parseBlockScalarHeader(scalar, ctx.options.strict, onError);
@@ -4014,7 +3982,7 @@ function splitLines(source) {
     lines.push([split[i], split[i + 1]]);
   return lines;
 }
-// node_modules/yaml/browser/dist/compose/resolve-flow-scalar.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/resolve-flow-scalar.js
 function resolveFlowScalar(scalar, strict, onError) {
   const { offset, type, source, end } = scalar;
   let _type;
@@ -4226,7 +4194,7 @@ function parseCharCode(source, offset, length, onError) {
     return raw;
   }
 }
-// node_modules/yaml/browser/dist/compose/compose-scalar.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/compose-scalar.js
 function composeScalar(ctx, token2, tagToken, onError) {
   const { value, type, comment, range } = token2.type === "block-scalar" ? resolveBlockScalar(ctx, token2, onError) : resolveFlowScalar(token2, ctx.options.strict, onError);
   const tagName = tagToken ? ctx.directives.tagName(tagToken.source, (msg) => onError(tagToken, "TAG_RESOLVE_FAILED", msg)) : null;
@@ -4296,7 +4264,7 @@ function findScalarTagByTest({ atKey, directives, schema: schema4 }, value, toke
   }
   return tag;
 }
-// node_modules/yaml/browser/dist/compose/util-empty-scalar-position.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/util-empty-scalar-position.js
 function emptyScalarPosition(offset, before, pos) {
   if (before) {
     pos ?? (pos = before.length);
@@ -4319,7 +4287,7 @@ function emptyScalarPosition(offset, before, pos) {
   }
   return offset;
 }
-// node_modules/yaml/browser/dist/compose/compose-node.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/compose-node.js
 var CN = { composeNode, composeEmptyNode };
 function composeNode(ctx, token2, props, onError) {
   const atKey = ctx.atKey;
@@ -4411,7 +4379,7 @@ function composeAlias({ options }, { offset, source, end }, onError) {
     alias.comment = re.comment;
   return alias;
 }
-// node_modules/yaml/browser/dist/compose/compose-doc.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/compose-doc.js
 function composeDoc(options, directives, { offset, start, value, end }, onError) {
   const opts = Object.assign({ _directives: directives }, options);
   const doc = new Document(void 0, opts);
@@ -4443,7 +4411,7 @@ function composeDoc(options, directives, { offset, start, value, end }, onError)
   doc.range = [offset, contentEnd, re.offset];
   return doc;
 }
-// node_modules/yaml/browser/dist/compose/composer.js
+// yaml-reader:node_modules/yaml/browser/dist/compose/composer.js
 function getErrorPos(src) {
   if (typeof src === "number")
     return [src, src + 1];
@@ -4635,7 +4603,7 @@ ${end.comment}` : end.comment;
     }
   }
 };
-// node_modules/yaml/browser/dist/parse/cst.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/cst.js
 var cst_exports = {};
 __export(cst_exports, {
   BOM: () => BOM,
@@ -4652,7 +4620,7 @@ __export(cst_exports, {
   tokenType: () => tokenType,
   visit: () => visit4
 });
-// node_modules/yaml/browser/dist/parse/cst-scalar.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/cst-scalar.js
 var createScalarToken = () => {
   throw new Error("`createScalarToken` of yaml is not built in");
 };
@@ -4662,15 +4630,15 @@ var resolveAsScalar = () => {
 var setScalarValue = () => {
   throw new Error("`setScalarValue` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/parse/cst-stringify.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/cst-stringify.js
 var stringify = () => {
   throw new Error("`stringify` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/parse/cst-visit.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/cst-visit.js
 var visit4 = () => {
   throw new Error("`visit` of yaml is not built in");
 };
-// node_modules/yaml/browser/dist/parse/cst.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/cst.js
 var BOM = "\uFEFF";
 var DOCUMENT = "";
 var FLOW_END = "";
@@ -4750,7 +4718,7 @@ function tokenType(source) {
   }
   return null;
 }
-// node_modules/yaml/browser/dist/parse/lexer.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/lexer.js
 function isEmpty(ch) {
   switch (ch) {
     case void 0:
@@ -5331,31 +5299,7 @@ var Lexer = class {
     return yield* this.pushToIndex(i, false);
   }
 };
-// node_modules/yaml/browser/dist/parse/line-counter.js
-var LineCounter = class {
-  constructor() {
-    this.lineStarts = [];
-    this.addNewLine = (offset) => this.lineStarts.push(offset);
-    this.linePos = (offset) => {
-      let low = 0;
-      let high = this.lineStarts.length;
-      while (low < high) {
-        const mid = low + high >> 1;
-        if (this.lineStarts[mid] < offset)
-          low = mid + 1;
-        else
-          high = mid;
-      }
-      if (this.lineStarts[low] === offset)
-        return { line: low + 1, col: 1 };
-      if (low === 0)
-        return { line: 0, col: offset };
-      const start = this.lineStarts[low - 1];
-      return { line: low, col: offset - start + 1 };
-    };
-  }
-};
-// node_modules/yaml/browser/dist/parse/parser.js
+// yaml-reader:node_modules/yaml/browser/dist/parse/parser.js
 function includesToken(list, type) {
   for (let i = 0; i < list.length; ++i)
     if (list[i].type === type)
@@ -6217,53 +6161,6 @@ var Parser = class {
     }
   }
 };
-// node_modules/yaml/browser/dist/public-api.js
-function parseOptions(options) {
-  const prettyErrors = options.prettyErrors !== false;
-  const lineCounter = options.lineCounter || prettyErrors && new LineCounter() || null;
-  return { lineCounter, prettyErrors };
-}
-function parseDocument(source, options = {}) {
-  const { lineCounter, prettyErrors } = parseOptions(options);
-  const parser = new Parser(lineCounter?.addNewLine);
-  const composer = new Composer(options);
-  let doc = null;
-  for (const _doc of composer.compose(parser.parse(source), true, source.length)) {
-    if (!doc)
-      doc = _doc;
-    else if (doc.options.logLevel !== "silent") {
-      doc.errors.push(new YAMLParseError(_doc.range.slice(0, 2), "MULTIPLE_DOCS", "Source contains multiple documents; please use YAML.parseAllDocuments()"));
-      break;
-    }
-  }
-  if (prettyErrors && lineCounter) {
-    doc.errors.forEach(prettifyError(source, lineCounter));
-    doc.warnings.forEach(prettifyError(source, lineCounter));
-  }
-  return doc;
-}
-function stringify2(value, replacer, options) {
-  let _replacer = null;
-  if (typeof replacer === "function" || Array.isArray(replacer)) {
-    _replacer = replacer;
-  } else if (options === void 0 && replacer) {
-    options = replacer;
-  }
-  if (typeof options === "string")
-    options = options.length;
-  if (typeof options === "number") {
-    const indent = Math.round(options);
-    options = indent < 1 ? void 0 : indent > 8 ? { indent: 8 } : { indent };
-  }
-  if (value === void 0) {
-    const { keepUndefined } = options ?? replacer ?? {};
-    if (!keepUndefined)
-      return void 0;
-  }
-  if (isDocument(value) && !_replacer)
-    return value.toString(options);
-  return new Document(value, _replacer, options).toString(options);
-}
 // scripts/src/plan/yaml-tokens.ts
 var COLLECTIONS = /* @__PURE__ */ new Set(["block-map", "block-seq", "flow-collection"]);
 function readTokens(text) {
@@ -7611,7 +7508,7 @@ function withoutCredentials(entry, from, diagnostics) {
     code: "credential-unconfirmed",
     file: from.path,
     message: `\`${from.path}\` wants to pass ${[...new Set(secret)].map((name) => `\`${name}\``).join(", ")} to \`${entry.id}\`: it is not passed until the user confirmed the entry.`,
-    fix: `approve --policy ${from.digest.slice(0, SHOWN_DIGEST)}`
+    fix: `${TOOL} approve --policy ${from.digest.slice(0, SHOWN_DIGEST)}`
   });
   const harmless = (names) => names.filter((name) => !looksSecretName(name));
   return {
@@ -7631,7 +7528,7 @@ function addRuntime(found, into) {
       code: "runtime-shadowed",
       file: known.path,
       message: `\`${known.path}\` declares \`${found.entry.id}\`, which \`${found.path}\` declares, too: the one of the home counts.`,
-      fix: `give it another id, or confirm it: approve --policy ${(known.digest ?? known.sha256).slice(0, SHOWN_DIGEST)}`
+      fix: `give it another id, or confirm it: ${TOOL} approve --policy ${(known.digest ?? known.sha256).slice(0, SHOWN_DIGEST)}`
     });
   }
 }
@@ -7669,6 +7566,9 @@ import {
   workspaceRoot
 } from "./dispatch.mjs";
 import {
+  TOOL as TOOL2
+} from "./dispatch.mjs";
+import {
   ensureDir,
   errorCode,
   readTextIfPresent as readTextIfPresent2,
@@ -7690,7 +7590,7 @@ function confirmPolicy(o) {
     return err2({
       code: "bad-policy-hash",
       message: `\`${o.hash}\` is no digest: ${SHORTEST_HASH} to 64 hexadecimal digits are expected.`,
-      fix: "policy show"
+      fix: `${TOOL2} policy show`
     });
   const root = workspaceRoot(o.env.cwd);
   const config = loadConfig({ root, home: o.env.home, now: o.clock.now() });
@@ -7701,7 +7601,7 @@ function confirmPolicy(o) {
     return err2({
       code: "unknown-policy-hash",
       message: `No entry of a project file below \`${root}\` has the digest \`${o.hash}\`: it may have been changed since it was shown.`,
-      fix: "policy show"
+      fix: `${TOOL2} policy show`
     });
   const stored = readStored(o.env.home);
   if (!stored.ok) return stored;
@@ -7755,7 +7655,7 @@ function decidePolicy(ctx, parsed, verb, hash) {
         severity: "error",
         code: "mixed-flags",
         message: `\`--policy\` is about the project's files, not about a run: it goes without ${mixed === void 0 ? "RUN" : `\`--${mixed}\``}.`,
-        fix: `${verb} --policy ${hash}`
+        fix: `${TOOL2} ${verb} --policy ${hash}`
       }
     ]);
   const decided = confirmPolicy({ hash, verb, env: ctx.env, clock: ctx.clock });
@@ -7804,22 +7704,18 @@ export {
   hideSecrets,
   holdsAnchor,
   isLive,
-  isMap,
-  isSeq,
   jobLabel,
   loadConfig,
   looksSecretName,
   matchesModel,
   oneOf,
   parseConfirmed,
-  parseDocument,
   parsePolicy,
   policyLine,
   quoted,
   rateRecord,
   readDocument,
   sayIn,
-  stringify2 as stringify,
   suggestion,
   withConfirmed,
   withoutConfirmed

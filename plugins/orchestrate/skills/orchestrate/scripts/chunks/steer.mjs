@@ -8,11 +8,11 @@ import {
   openRun
 } from "./run-access.mjs";
 import {
-  quoteShell
-} from "./dispatch.mjs";
-import {
   failure,
   flagText
+} from "./dispatch.mjs";
+import {
+  quoteShell
 } from "./dispatch.mjs";
 import {
   EXIT

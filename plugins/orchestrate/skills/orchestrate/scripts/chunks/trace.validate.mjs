@@ -14,10 +14,10 @@ import {
   plainText
 } from "./run-access.mjs";
 import {
-  quoteShell
+  POLICY
 } from "./dispatch.mjs";
 import {
-  POLICY
+  quoteShell
 } from "./dispatch.mjs";
 import {
   PRIVATE_FILE,

@@ -69,10 +69,6 @@ import {
   hasErrors
 } from "./dispatch.mjs";
 import {
-  formatDuration,
-  parseDuration
-} from "./dispatch.mjs";
-import {
   bad,
   checkCommand,
   checkSecrets,
@@ -91,6 +87,10 @@ import {
 import {
   looksSecretName
 } from "./secret-patterns.mjs";
+import {
+  formatDuration,
+  parseDuration
+} from "./dispatch.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

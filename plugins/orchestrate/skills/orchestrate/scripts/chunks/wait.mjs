@@ -5,11 +5,11 @@ import {
   standing
 } from "./run-access.mjs";
 import {
-  parseDuration
-} from "./dispatch.mjs";
-import {
   failure,
   flagText
+} from "./dispatch.mjs";
+import {
+  parseDuration
 } from "./dispatch.mjs";
 import {
   EXIT

@@ -2,7 +2,7 @@
 import {
   identityOf,
   liveness
-} from "./run-access.mjs";
+} from "./dispatch.mjs";
 import {
   MIN_GIT,
   git,

@@ -3,7 +3,6 @@
 import {
   isoTime
 } from "./dispatch.mjs";
-
 import {
   FAILURE_RULES
 } from "./dispatch.mjs";
@@ -19,6 +18,33 @@ import {
 import {
   EFFORTS
 } from "./dispatch.mjs";
+import {
+  claimOf,
+  rateRecord
+} from "./secret-patterns.mjs";
+import {
+  SUPERVISION
+} from "./dispatch.mjs";
+import {
+  readTextIfPresent,
+  sha256
+} from "./dispatch.mjs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync
+} from "./dispatch.mjs";
+import {
+  __commonJS,
+  __toESM
+} from "./dispatch.mjs";
+import { isAbsolute, resolve } from "node:path";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
 // scripts/src/runtimes/json.ts
 function parseObject(line) {
   if (!line.trimStart().startsWith("{")) return null;
@@ -3204,34 +3230,6 @@ function adapterFor(id, declared) {
   const entry = declared.find((runtime) => runtime.id === id);
   return entry === void 0 ? null : declaredAdapter(entry);
 }
-
-import {
-  claimOf,
-  rateRecord
-} from "./secret-patterns.mjs";
-import {
-  SUPERVISION
-} from "./dispatch.mjs";
-import {
-  readTextIfPresent,
-  sha256
-} from "./dispatch.mjs";
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  statSync
-} from "./dispatch.mjs";
-import {
-  __commonJS,
-  __toESM
-} from "./dispatch.mjs";
-import { isAbsolute, resolve } from "node:path";
-import { availableParallelism } from "node:os";
-import { join } from "node:path";
 // builtin:fs
 var require_fs = __commonJS({
   "builtin:fs"(exports, module) {
@@ -3645,13 +3643,17 @@ async function probe(adapter, located, host) {
   try {
     const home = stateHome(adapter, host.env);
     const ask = asker(adapter, located, host, { folder, home: home.own ? null : folder });
+    const look = looker({
+      apart: asker(adapter, located, host, { folder, home: folder }),
+      atHome: asker(adapter, located, host, { folder, home: null })
+    });
     const { version, help, auth, models, sandbox } = adapter.probe;
     const [versionAnswer, authAnswer, modelsAnswer, sandboxAnswer, ...helpAnswers] = await Promise.all([
-      ask(version, SUPERVISION.probeTimeoutMs),
+      look(version),
       askOrNull(ask, auth),
       askOrNull(ask, models),
       askOrNull(ask, sandbox ?? null),
-      ...help.map((args) => ask(args, SUPERVISION.probeTimeoutMs))
+      ...help.map(look)
     ]);
     const profile7 = adapter.profile({
       binary: located.binary,
@@ -3669,7 +3671,11 @@ async function probe(adapter, located, host) {
     });
     return {
       ...profile7,
-      evidence: [...foundAt(located), ...withDigest(profile7, helpAnswers)]
+      evidence: [
+        ...foundAt(located),
+        ...originOf(adapter, located, host.env),
+        ...withDigest(profile7, helpAnswers)
+      ]
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -3687,6 +3693,11 @@ async function inSlot(work) {
     else next();
   }
 }
+var looker = (o) => async (args) => {
+  const answer = await o.apart(args, SUPERVISION.probeTimeoutMs);
+  const silent = answer.exitCode !== 0 && !answer.timedOut;
+  return silent ? o.atHome(args, SUPERVISION.probeTimeoutMs) : answer;
+};
 var askOrNull = async (ask, args) => args === null ? null : ask(args, 2 * SUPERVISION.probeTimeoutMs);
 function asker(adapter, located, host, o) {
   const { env } = childEnvironment({
@@ -3702,7 +3713,8 @@ function asker(adapter, located, host, o) {
     marker: PROBE_MARKER
   });
   if (o.home !== null) {
-    for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name)) delete env[name];
+    const state2 = adapter.probe.footprint?.env;
+    for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name) || name === state2) delete env[name];
   }
   const limits = { cwd: o.folder, env, maxBytes: PROBE_MAX_BYTES };
   const file = located.native ? located.binaryReal : located.binary;
@@ -3744,6 +3756,21 @@ var foundAt = (located) => [
     sha256: null
   }
 ];
+function originOf(adapter, located, env) {
+  const names = [...passedNames(adapter, env)].sort();
+  return [
+    {
+      source: "executable",
+      finding: "size, time and number of the file",
+      sha256: sha256(located.identity)
+    },
+    {
+      source: "environment",
+      finding: names.length === 0 ? "none of its variables is set" : `set: ${names.join(", ")}`,
+      sha256: null
+    }
+  ];
+}
 function withDigest(profile7, help) {
   if (help.length === 0) return profile7.evidence;
   const digest = sha256(help.map((answer) => `${answer.stdout}\0${answer.stderr}`).join("\0"));
@@ -3785,9 +3812,13 @@ function reusable(adapter, located, request) {
   const { earlier } = request;
   if (earlier === void 0) return null;
   const record = earlier.inventory.records.find((entry) => entry.id === adapter.id);
-  if (record === void 0 || record.state === "unverified") return null;
+  if (record === void 0 || record.state !== "available" && record.state !== "constrained") return null;
   const age = request.clock.now() - Date.parse(record.probedAt);
-  const same = record.binary === located.binary && record.binaryReal === located.binaryReal;
+  const same = record.binary === located.binary && record.binaryReal === located.binaryReal && originOf(adapter, located, request.env).every(
+    (origin) => record.evidence.some(
+      (one) => one.source === origin.source && one.finding === origin.finding && one.sha256 === origin.sha256
+    )
+  );
   return same && age >= 0 && age <= earlier.maxAgeMs ? { ...record, reused: true } : null;
 }
 function probed(adapter, located, request) {
@@ -3850,6 +3881,18 @@ var ratingBy = (config) => (record) => {
   const declared = config.declared.find((one) => one.entry.id === record.id);
   return rateRecord(record, config.policy, declared === void 0 ? null : claimOf(declared));
 };
+
+import {
+  PROBE_TARGETS
+} from "./dispatch.mjs";
+// scripts/src/coordinator/known-runtimes.ts
+var knownRuntimes = (declared) => [
+  .../* @__PURE__ */ new Set([
+    ...SHIPPED.map((adapter) => adapter.id),
+    ...declared.map(({ entry }) => entry.id),
+    ...PROBE_TARGETS.map((target) => target.id)
+  ])
+];
 export {
   BASE_ENVIRONMENT,
   JOB_ANCESTORS,
@@ -3863,6 +3906,7 @@ export {
   childEnvironment,
   declaredAdapter,
   internalProfile,
+  knownRuntimes,
   locate,
   ratingBy,
   takeInventory,
