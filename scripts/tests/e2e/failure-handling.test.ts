@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { followRun } from "../../src/state/follow.ts";
+import { fakeCli } from "../support/fake-cli.ts";
 import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool, runDirOf, stateOf } from "../support/tool.ts";
 
@@ -215,5 +216,41 @@ describe("another model than the one that was asked for", () => {
       ["mock-a", "mock-a", false],
       ["mock-a", "mock-b", true],
     ]);
+  });
+});
+
+describe("a flag that the runtime refuses", () => {
+  const HELP = join(import.meta.dirname, "../fixtures/help/claude-2.1.197.txt");
+  const ANSWER = join(import.meta.dirname, "../fixtures/streams/claude-plain.jsonl");
+  const host = (helpAfter: string) => {
+    const bin = temporaryFolder();
+    fakeCli(bin, "claude", {
+      "--version": "echo '2.1.197 (Claude Code)'",
+      "--help": `if [ -e "$FAKE/refused" ]; then ${helpAfter} '${HELP}'; else cat '${HELP}'; fi`,
+      "auth status": `echo '{"loggedIn": true, "authMethod": "claude.ai", "apiProvider": "firstParty"}'`,
+      "*": `cat > /dev/null
+if [ -e "$FAKE/refused" ]; then cat '${ANSWER}'; exit 0; fi
+touch "$FAKE/refused"; echo "error: unknown option '--strict-mcp-config'" >&2; exit 1`,
+    });
+    return { PATH: `${bin}:${process.env["PATH"]}` };
+  };
+
+  it("gets one more attempt when a new probe leads to other arguments", async () => {
+    const { path } = workspace([scout("work", "claude")]);
+    const run = await tool().json(["run", "jobs.json"], {
+      cwd: path,
+      env: host("grep -v -e --strict-mcp-config"),
+    });
+    expect(trail(runDirOf(run), "work")).toEqual(["first claude blocked BAD_FLAG", "retry claude success"]);
+  });
+
+  it("blocks the job at once when the new probe says the same", async () => {
+    const { path } = workspace([scout("work", "claude", { retry: { max_attempts: 3, backoff: "1s" } })]);
+    const run = await tool().json(["run", "jobs.json"], { cwd: path, env: host("cat") });
+    expect(trail(runDirOf(run), "work")).toEqual(["first claude blocked BAD_FLAG"]);
+    expect(stateOf(runDirOf(run)).jobs["work"]?.block).toMatchObject({
+      code: "bad-flag",
+      detail: expect.stringContaining("unknown option '--strict-mcp-config'"),
+    });
   });
 });

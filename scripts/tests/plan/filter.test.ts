@@ -216,6 +216,18 @@ describe("everything else is reported together", () => {
     ).toEqual([]);
   });
 
+  it("a shell for single commands that it cannot bound, unless that came with the tier's own set", () => {
+    const unboundable = {
+      traits: (id: string) =>
+        traits({ id, unmappedTool: (words) => words.find((word) => word.startsWith("shell(")) ?? null }),
+    };
+    const allowed = ["read", "write", "shell(npm test)"];
+    const of = (origin: "spec" | "tier") =>
+      reasons(claude, { tools: { allowed, disallowed: [], origin } }, [], unboundable);
+    expect(of("spec")).toEqual(["tool-unmapped: cannot bound `shell(npm test)`"]);
+    expect(of("tier")).toEqual([]);
+  });
+
   it("a result that cannot be captured, when others build on it", () => {
     const mute = record({ id: "x", capture: { value: "unverified", evidence: "unverified" } });
     expect(reasons(mute, { loadBearing: true })).toEqual([
@@ -269,6 +281,18 @@ describe("everything else is reported together", () => {
     expect(reasons(claude, { session: { runtime: null, mode: "continue", sameFolder: true } })).toEqual([
       "session-unsupported: the job whose session it goes on with has no route",
     ]);
+  });
+
+  it("a session that goes on only in its own folder, when the jobs work in two", () => {
+    const session = { runtime: "claude", mode: "continue", sameFolder: false } as const;
+    const bound = (scope: "folder" | "anywhere") => ({
+      traits: (id: string) => traits({ id, sessionScope: { continue: scope, fork: "anywhere" } }),
+    });
+    expect(reasons(claude, { session }, [], bound("folder"))).toEqual([
+      "session-unsupported: it can continue a session only in the folder that it was made in, and the two jobs work in different ones",
+    ]);
+    expect(reasons(claude, { session }, [], bound("anywhere"))).toEqual([]);
+    expect(reasons(claude, { session: { ...session, sameFolder: true } }, [], bound("folder"))).toEqual([]);
   });
 
   it("a placeholder's class", () => {
