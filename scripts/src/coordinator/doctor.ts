@@ -5,10 +5,11 @@ import { CONFIG_DIR } from "../core/layout.ts";
 import type { Inventory, RuntimeRecord } from "../core/runtime.ts";
 import type { Environment } from "../host/env.ts";
 import { explainNoRepo, findRepo, gitVersion, MIN_GIT } from "../host/git.ts";
-import { type TargetFinding, targetText } from "../run/find-targets.ts";
+import type { TargetFinding } from "../run/find-targets.ts";
 import { loginCommand } from "../runtimes/onboarding.ts";
 import { SHIPPED } from "../runtimes/registry.ts";
 import type { Smoke } from "./smoke.ts";
+import { targetText } from "./target-text.ts";
 
 export interface HostFault {
   readonly subject: string;

@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { targetText } from "../../src/coordinator/target-text.ts";
 import { exec } from "../../src/host/exec.ts";
-import { findTargets, targetText } from "../../src/run/find-targets.ts";
+import { findTargets } from "../../src/run/find-targets.ts";
 import { fakeCli } from "../support/fake-cli.ts";
 import { testEnvironment } from "../support/test-environment.ts";
 import { temporaryFolder } from "../support/throwaway-repo.ts";

@@ -1,7 +1,7 @@
 import { probeHost } from "../../coordinator/probe-host.ts";
+import { targetText } from "../../coordinator/target-text.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import type { RuntimeRecord } from "../../core/runtime.ts";
-import { targetText } from "../../run/find-targets.ts";
 import type { Handler } from "../context.ts";
 import { harnessOf } from "../harness.ts";
 import { smokeOf } from "../smoke-flag.ts";
