@@ -56,6 +56,11 @@ export const CONTRACTS: readonly Contract[] = [
     document: "failure-modes",
     code: `${SRC}core/runtime.ts`,
   },
+  {
+    contract: "decision plane: classifiers, leave, credentials, the six questions",
+    document: "decision-plane",
+    code: `${SRC}plane/tasks.ts`,
+  },
   { contract: "layer 1, verdicts, acceptance", document: "verification", code: `${SRC}prove/verify.ts` },
 ];
 

@@ -18,11 +18,12 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   runtimes: ["core"],
   state: ["core", "host"],
   evidence: ["core", "host"],
+  plane: ["core", "host"],
   run: ["core", "host", "runtimes"],
   prove: ["core", "host"],
   mock: ["core"],
-  coordinator: ["core", "host", "plan", "runtimes", "state", "evidence", "run", "prove"],
-  cli: ["core", "host", "plan", "state", "prove", "coordinator", "mock"],
+  coordinator: ["core", "host", "plan", "runtimes", "state", "evidence", "plane", "run", "prove"],
+  cli: ["core", "host", "plan", "plane", "state", "prove", "coordinator", "mock"],
   "main.ts": ["cli"],
 };
 

@@ -453,12 +453,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "approve",
     group: "answer",
-    summary: "approve one exact scope, or what a project's own policy claims",
+    summary: "approve one exact scope, what a project's own policy claims, or sending content to a provider",
     args: [RUN],
     flags: [
       JOB_FLAG,
       text("scope", "SHA256", "scope digest, as shown in the request"),
       text("policy", "HASH", "entry or whole file of the project's policy, as `policy show` prints it"),
+      text("egress", "ID", "leave to send content, as `next` and `plan` show it; RUN may be a spec"),
       NOTE_FLAG,
     ],
     example: {
@@ -472,12 +473,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "deny",
     group: "answer",
-    summary: "refuse a requested scope, or take back what was approved of a project's policy",
+    summary: "refuse a requested scope, sending content, or what was approved of a project's policy",
     args: [RUN],
     flags: [
       JOB_FLAG,
       text("scope", "SHA256", "scope digest, as shown in the request"),
       text("policy", "HASH", "entry or whole file that shall no longer count"),
+      text("egress", "ID", "leave to send content, as `next` and `plan` show it; RUN may be a spec"),
       NOTE_FLAG,
     ],
     example: { argv: ["deny", "--job", "deploy", "--scope", "<sha256>"], shows: "blocks the job: denied" },
@@ -560,6 +562,33 @@ export const COMMANDS: readonly CommandSpec[] = [
     readOnly: true,
     writesWith: "--apply",
     load: () => import("./commands/onboard.ts"),
+  },
+  {
+    name: "credentials",
+    group: "upkeep",
+    summary: "where the decision plane's provider key would come from; never its value",
+    args: [],
+    flags: [],
+    example: { argv: ["credentials"], shows: "source, trust, shadowed places and the read order" },
+    exitCodes: LOOK_CODES,
+    readOnly: true,
+    load: () => import("./commands/credentials.ts"),
+  },
+  {
+    name: "calibrate",
+    group: "upkeep",
+    summary: "measure classifiers against the C3 verdicts of this project's runs",
+    args: [
+      { name: "RUN", required: false, repeat: true, description: "runs to read; absent: all of the project" },
+    ],
+    flags: [
+      text("classifier", "ID", "measure only this one"),
+      flag("dry-run", "only say what would be written"),
+    ],
+    example: { argv: ["calibrate"], shows: "samples, agreement and what is still missing, per classifier" },
+    exitCodes: LOOK_CODES,
+    readOnly: false,
+    load: () => import("./commands/calibrate.ts"),
   },
   {
     name: "clean",

@@ -18,6 +18,7 @@ import { eventWriter } from "./event-writer.ts";
 import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import type { Startup } from "./look-again.ts";
+import { watchAttempt } from "./plane-watch.ts";
 import type { LiveAttempt } from "./scheduler.ts";
 import { attemptMarker, jobDir, jobFile, jobState, type Session, supervisorScratch } from "./session.ts";
 import { traceDispatch, traceEnd } from "./trace-points.ts";
@@ -269,6 +270,7 @@ async function execute(
   let observed = adapter.initial();
   const events = eventWriter(s, { job, attempt: ordinal, runtime: adapter.id });
   events.lifecycle("queued", "starting");
+  const watch = watchAttempt(s, job, ordinal);
   const supervised = superviseProcess({
     argv: plan.argv,
     cwd: place.cwd,
@@ -285,6 +287,7 @@ async function execute(
     onStart: (identity) =>
       s.commit([{ type: "attempt", jobId: job.id, attempt: ordinal, patch: startedPatch(s, identity) }]),
     onLine: (line) => {
+      watch.saw(line);
       const step = adapter.observe(observed, line);
       observed = step.state;
       for (const event of step.events) events.adapter(event, observed);
@@ -292,6 +295,7 @@ async function execute(
   });
   o.cancelled.connect((mode) => supervised.cancel(mode));
   const result = await supervised.done;
+  watch.stop();
   const exit: ExitFacts = {
     exitCode: result.exitCode,
     signal: result.signal,
@@ -325,6 +329,8 @@ function openedAttempt(s: Session, job: PlanJob, candidate: Candidate, ordinal: 
     createdAt: isoTime(s.clock.now()),
     tierDerivation: [...job.tierDerivation],
     riskTier: job.riskTier,
+    capabilityFloorDelta: job.capabilityFloorDelta ?? 0,
+    riskFloorDelta: job.riskFloorDelta ?? 0,
     baseCommit: baseCommitOf(s, job),
     supervisorRunId: s.supervisorRunId,
     promotionOf: relation === "promotion" ? (last?.attempt ?? null) : null,

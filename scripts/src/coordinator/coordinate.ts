@@ -17,6 +17,7 @@ import { applyCommand } from "./inbox-apply.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { expireNative } from "./native.ts";
 import { type MutableSession, openSession } from "./open-session.ts";
+import { acceptWithoutC3 } from "./plane-accept.ts";
 import { reconcile } from "./reconcile.ts";
 import { revalidate } from "./revalidate.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
@@ -89,6 +90,7 @@ async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode>
   } finally {
     s.events.close();
     s.trace.close();
+    s.plane.close();
     signals.close();
     await s.store.close().catch(() => undefined);
   }
@@ -126,6 +128,7 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
     if (below.length > 0) await s.commit(below);
   }
   await reconcile(s);
+  await s.plane.refresh();
   await dropUnfinishedArbiters(s);
   if (!o.resume) return;
   const stale = await revalidate(s);
@@ -181,9 +184,10 @@ async function loop(
     }
     await o.scheduler.pump();
     if (o.scheduler.idle() && pendingCommands(s.runDir).length === 0) {
-      const changed =
-        s.nativeOpen.size > 0 || s.store.state.cancelRequested ? false : await arbitrate(s, { askAgain });
-      askAgain = false;
+      const judging = s.nativeOpen.size === 0 && !s.store.state.cancelRequested;
+      const accepted = judging && (await acceptWithoutC3(s));
+      const changed = accepted || (judging && (await arbitrate(s, { askAgain })));
+      if (!accepted) askAgain = false;
       if (!changed) return;
       for (const id of s.index.byId.keys()) await o.scheduler.changed(id);
       continue;

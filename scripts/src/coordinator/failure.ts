@@ -6,6 +6,7 @@ import { isoTime } from "../host/clock.ts";
 import type { FailureDecision } from "../plan/failure.ts";
 import type { JobPatch, JournalRecord } from "../state/records.ts";
 import { decideOnLiveEvidence, type Startup } from "./look-again.ts";
+import { triageFailure } from "./plane-triage.ts";
 import { attemptRecord, jobState, type Session } from "./session.ts";
 import { traceFollowing } from "./trace-points.ts";
 
@@ -66,6 +67,7 @@ export async function endWithFailure(
     failureClass: end.failureClass,
     reason: decision.reason,
   });
+  await triageFailure(s, job, { ordinal, failureClass: end.failureClass, action: decision.action });
 }
 
 function following(job: Job, decision: FailureDecision): JobPatch {

@@ -46,6 +46,8 @@ export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void>
         status: "queued",
         createdAt: isoTime(s.clock.now()),
         tierDerivation: [...job.tierDerivation],
+        capabilityFloorDelta: job.capabilityFloorDelta ?? 0,
+        riskFloorDelta: job.riskFloorDelta ?? 0,
         riskTier: job.riskTier,
         baseCommit: baseCommitOf(s, job),
         supervisorRunId: s.supervisorRunId,

@@ -14,6 +14,7 @@ import {
 } from "../core/runtime.ts";
 import { blockOffer } from "./next-action-blocks.ts";
 import { command, type NextInput, type Offer } from "./next-action-command.ts";
+import { egressOffers, withProposals } from "./next-action-plane.ts";
 
 export type { NextInput };
 
@@ -30,7 +31,7 @@ const MAX_ACTIONS = 10;
  * come first; `wait` stands alone, when only running work is left; a run with nothing to act on offers `read_report`.
  */
 export function nextActions(input: NextInput): NextActions {
-  if (isSettled(input.state)) return only(readReport(input));
+  if (isSettled(input.state)) return only(withProposals(input, readReport(input)));
   const due = dueActions(input);
   if (due.length > 0)
     return {
@@ -38,7 +39,13 @@ export function nextActions(input: NextInput): NextActions {
       omitted: Math.max(0, due.length - MAX_ACTIONS),
     };
   if (input.state.status === "interrupted" || input.coordinatorAlive === false) return only(resume(input));
-  return input.state.status === "waiting" ? only(resume(input)) : only(wait(input));
+  return input.state.status === "waiting" ? only(resume(input)) : egressBeside(input, wait(input));
+}
+
+/** `wait` stands alone but for what its reader could confirm or look at meanwhile. */
+function egressBeside(input: NextInput, action: NextAction): NextActions {
+  const offers = egressOffers(input).map((offer) => offer.make());
+  return { actions: [...offers, withProposals(input, action)], omitted: 0 };
 }
 
 const only = (action: NextAction): NextActions => ({ actions: [action], omitted: 0 });
@@ -56,6 +63,7 @@ const URGENCY: readonly NextAction["action"][] = [
   "resolve_conflict",
   "arbitrate_native",
   "resume",
+  "confirm_egress",
 ];
 
 function dueActions(input: NextInput): Offer[] {
@@ -74,6 +82,8 @@ function dueActions(input: NextInput): Offer[] {
   }
   const calls = arbitrations(input);
   found.push(...calls);
+  // Never due by itself: it stands beside what is.
+  if (found.length > 0) found.push(...egressOffers(input));
   if (needsResume(input, blocked, calls.length > 0))
     found.push({ action: "resume", make: () => resume(input) });
   const rank = new Map(URGENCY.map((action, index) => [action, index]));

@@ -18,6 +18,8 @@ import type { Store } from "../state/store.ts";
 import { readGraph, shareGraph, supervisorDir } from "./graph-file.ts";
 import { readInventory, writeInventory } from "./inventory-file.ts";
 import { createObservation } from "./observation.ts";
+import { createPlane, type Plane } from "./plane.ts";
+import { credentialValues } from "./plane-setup.ts";
 import { indexJobs } from "./readiness.ts";
 import { type Refreshed, refresh } from "./refresh.ts";
 import type { Session } from "./session.ts";
@@ -98,10 +100,19 @@ function sessionOf(
   const { store, supervisorRunId, graph, inventory } = run;
   const secretValues = Object.entries(o.env.all())
     .filter(([name, value]) => looksSecretName(name) && value.length >= 8)
-    .map(([, value]) => value);
+    .map(([, value]) => value)
+    .concat(
+      credentialValues({
+        graph,
+        root: graph.workspaceRoots[0] as string,
+        script: o.self.at(-1) ?? "",
+        env: o.env,
+      }),
+    );
   const redact = (text: string): string => redactText(text, secretValues);
   const hardStops = new Set<() => void>();
   const records = new Map(inventory.records.map((record) => [record.id, record]));
+  let plane: Plane | null = null;
   const session: MutableSession = {
     runDir: o.runDir,
     runId: graph.runId,
@@ -136,6 +147,10 @@ function sessionOf(
         ...inventory,
         records: inventory.records.map((known) => records.get(known.id) ?? known),
       });
+    },
+    get plane() {
+      plane ??= createPlane(session);
+      return plane;
     },
     nativeOpen: new Set(),
     fault: null,

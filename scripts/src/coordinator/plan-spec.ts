@@ -3,6 +3,7 @@ import type { Diagnostic } from "../core/diagnostic.ts";
 import { hasErrors } from "../core/diagnostic.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Inventory } from "../core/runtime.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { exec } from "../host/exec.ts";
 import { findRepo, trackedFiles } from "../host/git.ts";
 import { buildPlan, type PlanGraph } from "../plan/build-plan.ts";
@@ -12,6 +13,8 @@ import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
 import { earlierInventory, reuseDiagnostics } from "./inventory-file.ts";
 import { type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
+import { type PlanPlane, planPlane } from "./plane-plan.ts";
+import { classifierIdOf, type PlaneInput, planeStanding } from "./plane-setup.ts";
 import { ratingBy } from "./rating.ts";
 
 export interface PlanFlags {
@@ -26,6 +29,8 @@ export interface PlannedRun {
   readonly loaded: LoadedSpec;
   readonly graph: PlanGraph;
   readonly inventory: Inventory;
+  /** What the decision plane was asked on the way, and how it says that jobs relate. */
+  readonly plane: Pick<PlanPlane, "decisions" | "relations">;
 }
 
 export async function planSpec(
@@ -33,6 +38,10 @@ export async function planSpec(
     readonly flags: PlanFlags;
     /** A look only: answers of the newest run may stand in while they are young. */
     readonly reuse?: boolean;
+    /** The tool's main file: where the skill's own key file is looked for. */
+    readonly script?: string;
+    /** A run follows. */
+    readonly run?: boolean;
   },
 ): Promise<{ planned: PlannedRun | null; diagnostics: Diagnostic[] }> {
   const { loaded, diagnostics } = loadSpec(o);
@@ -40,9 +49,11 @@ export async function planSpec(
   const selected = select(loaded, o.flags);
   if (!selected.ok) return { planned: null, diagnostics: [...diagnostics, selected.error] };
   const { jobs, top } = selected.value;
+  const planeInput = planeInputOf(loaded, top, o);
+  const classifier = classifierIdOf(planeInput);
   const earlier = o.reuse === true ? earlierInventory(loaded.root) : undefined;
-  const inventory = await takeInventory({
-    ids: runtimesOf(jobs, top),
+  let inventory = await takeInventory({
+    ids: [...runtimesOf(jobs, top), ...(classifier === null ? [] : [classifier])],
     full: needsRouter(jobs),
     declared: loaded.config.declared.map((d) => d.entry),
     env: o.env,
@@ -55,6 +66,8 @@ export async function planSpec(
   diagnostics.push(...reuseDiagnostics(inventory, o.clock.now()));
   const repos = await reposOf(jobs, top);
   const tracked = new Map<string, string[]>();
+  diagnostics.push(...egressDiagnostics(planeInput, o.path));
+  let targets: PlanPlane["targets"] = new Map();
   const attempt = () => {
     const asked = new Set<string>();
     const plan = buildPlan({
@@ -74,6 +87,7 @@ export async function planSpec(
           if (known === undefined) asked.add(topLevel);
           return known ?? [];
         },
+        targets: (id) => targets.get(id) ?? null,
         locate: loaded.locate,
         harness: o.flags.harness,
         declared: loaded.config.declared,
@@ -83,16 +97,57 @@ export async function planSpec(
     });
     return { plan, asked };
   };
-  let { plan, asked } = attempt();
   // The planner is pure and asks for tracked files only where an answer depends on them: fetch those, plan once more.
-  if (asked.size > 0) {
+  const planned = async () => {
+    const { plan, asked } = attempt();
+    if (asked.size === 0) return plan;
     for (const topLevel of asked) tracked.set(topLevel, await trackedFiles(topLevel));
-    ({ plan, asked } = attempt());
+    return attempt().plan;
+  };
+  let plan = await planned();
+  let plane: PlannedRun["plane"] = { decisions: [], relations: [] };
+  if (classifier !== null && plan.graph !== null && !hasErrors([...diagnostics, ...plan.diagnostics])) {
+    const asked = await planPlane({
+      input: planeInput,
+      graph: plan.graph,
+      inventory,
+      dryRun: o.run !== true,
+    });
+    ({ targets, inventory } = asked);
+    plane = asked;
+    if (targets.size > 0) plan = await planned();
   }
   diagnostics.push(...plan.diagnostics);
   if (plan.graph === null || hasErrors(diagnostics)) return { planned: null, diagnostics };
-  return { planned: { loaded, graph: plan.graph, inventory }, diagnostics };
+  return { planned: { loaded, graph: plan.graph, inventory, plane }, diagnostics };
 }
+
+/** What the user could confirm before a run asks. */
+const egressDiagnostics = (input: PlaneInput, specPath: string): Diagnostic[] =>
+  planeStanding(input, { records: [], malformed: false })
+    .state.egress.filter(({ status }) => status === "asked")
+    .map(
+      ({ id, words }): Diagnostic => ({
+        severity: "info",
+        code: "egress-unconfirmed",
+        message: `${words}: not confirmed, so the decision plane is off`,
+        fix: `approve ${quoteShell(specPath)} --egress ${id}`,
+      }),
+    );
+
+const planeInputOf = (
+  loaded: LoadedSpec,
+  top: NormalTop,
+  o: SpecInput & { readonly script?: string },
+): PlaneInput => ({
+  declared: loaded.config.declared,
+  specEgress: top.egress,
+  policyEgress: loaded.config.egress,
+  specSha256: loaded.sha256,
+  root: top.workspaceRoots[0] as string,
+  script: o.script ?? "",
+  env: o.env,
+});
 
 /** `--only JOB` keeps a job and all it depends on; `--concurrency` replaces the spec's number. */
 function select(

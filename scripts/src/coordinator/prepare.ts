@@ -5,8 +5,10 @@ import { stringify } from "yaml";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Graph, State } from "../core/runtime.ts";
+import { spanIdOf } from "../evidence/trace.ts";
 import { type Clock, isoTime } from "../host/clock.ts";
 import { replaceFile } from "../host/files.ts";
+import { decisionRecord } from "../plane/record.ts";
 import { createRun } from "../state/store.ts";
 import { blankJob } from "./blank.ts";
 import { freezeGraph } from "./graph-file.ts";
@@ -34,9 +36,24 @@ export function prepareRun(o: {
   const supervisorRunId = ulid(now);
   replaceFile(join(runDir, RUN_FILES.spec), frozenSpec(o.planned, graph));
   writeInventory(runDir, o.planned.inventory);
+  writePlanDecisions(runDir, runId, o.planned.plane.decisions);
   const graphSha256 = freezeGraph(runDir, supervisorRunId, graph);
   createRun({ runDir, initial: initialState(graph, { graphSha256, supervisorRunId }) });
   return ok({ runDir, graph });
+}
+
+/** Questions that planning put to the decision plane, now that there is a run whose they are. */
+function writePlanDecisions(
+  runDir: string,
+  runId: string,
+  decisions: PlannedRun["plane"]["decisions"],
+): void {
+  const lines = decisions.flatMap((decision, at) => {
+    const spanId = spanIdOf(runId, "decide", "plan", String(at + 1));
+    const record = decisionRecord({ ...decision, runId, spanId });
+    return record === null ? [] : [`${JSON.stringify(record)}\n`];
+  });
+  if (lines.length > 0) replaceFile(join(runDir, RUN_FILES.decisions), lines.join(""));
 }
 
 /** The spec as it will run: placeholders resolved, and from what. Private; JSON specs stay readable as YAML too. */

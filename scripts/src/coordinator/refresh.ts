@@ -14,6 +14,7 @@ import { adapterFor } from "../runtimes/registry.ts";
 import { freezeGraph } from "./graph-file.ts";
 import { writeInventory } from "./inventory-file.ts";
 import { loadConfig } from "./load-config.ts";
+import { frozenClassifiers } from "./plane-setup.ts";
 import { ratingBy } from "./rating.ts";
 
 export interface Refreshed {
@@ -108,8 +109,13 @@ function runtimesInUse(graph: Graph): string[] {
     ...(job.requested?.fallbackRuntime ?? []),
     ...job.route.chain.map((member) => member.runtime),
   ]);
+  const classifiers = frozenClassifiers(graph).map((entry) => entry.id);
   const arbiter = [graph.arbiter.runtime, ...graph.arbiter.route.chain.map((member) => member.runtime)];
-  return [...new Set([...named, ...arbiter].filter((id): id is string => id !== null && !isPlaceholder(id)))];
+  return [
+    ...new Set(
+      [...named, ...arbiter, ...classifiers].filter((id): id is string => id !== null && !isPlaceholder(id)),
+    ),
+  ];
 }
 
 /** A key that appeared, or a login that went, would bill somebody else than planned. */

@@ -10,6 +10,7 @@ import type { Adapter } from "../runtimes/adapter.ts";
 import type { JournalRecord } from "../state/records.ts";
 import type { Store } from "../state/store.ts";
 import type { Observation } from "./observation.ts";
+import type { Plane } from "./plane.ts";
 import type { JobIndex } from "./readiness.ts";
 
 export interface Session {
@@ -32,6 +33,8 @@ export interface Session {
   /** Jobs that a user's command is ending: their end is `cancelled`, not an interruption. */
   readonly cancelledJobs: Set<string>;
   readonly observation: Observation;
+  /** The optional decision plane; off unless a classifier takes part. */
+  readonly plane: Plane;
   redact(text: string): string;
   /** A runtime was asked again: its new record counts from here on. */
   renew(record: RuntimeRecord): void;

@@ -251,3 +251,18 @@ export const RETRY_LIMITS = {
   /** Clocks differ: start this much after the reported moment. */
   quotaMarginMs: 5_000,
 } as const;
+
+/** Bounds of one question to the decision plane. */
+export const PLANE_LIMITS = {
+  /** Of all shown text together. */
+  inputMaxBytes: 24_576,
+  outputMaxBytes: 65_536,
+  timeoutMs: 20_000,
+  /** A running attempt that printed nothing for this long is looked at, once. */
+  watchdogSilenceMs: 120_000,
+  /** Questions of one plan; a larger plan asks for its first jobs only. */
+  routerMaxJobs: 20,
+  relationMaxPairs: 10,
+  profilerMaxRuntimes: 4,
+  envFileMaxBytes: 65_536,
+} as const;

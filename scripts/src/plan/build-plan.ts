@@ -1,6 +1,7 @@
 /** The plan of a run as one value: what `plan` prints is what `run` freezes. Pure; same input, same plan, byte for byte. */
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { Graph, PlanJob } from "../core/generated/graph.ts";
+import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import { type Derivation, deriveJobs } from "./derive.ts";
 import { dispatchCeiling } from "./failure.ts";
 import { criticalPath, stagesById } from "./job-graph.ts";
@@ -72,7 +73,9 @@ function assemble(
       fallbackRuntime: [...top.arbiter.fallbackRuntime],
       route: arbiter,
     },
-    declaredRuntimes: input.facts.declared.map(({ entry }) => entry).filter((entry) => used.has(entry.id)),
+    declaredRuntimes: input.facts.declared
+      .map(({ entry }) => entry)
+      .filter((entry) => used.has(entry.id) || isProbedClassifier(entry, input)),
     runtimeBinaries: binaries(input, used),
     jobs,
     stages: stagesById(graph),
@@ -81,6 +84,10 @@ function assemble(
     warnings: diagnostics.filter((one) => one.severity !== "error"),
   };
 }
+
+/** A classifier runs no job: it is part of the plan when it was looked at for the decision plane. */
+const isProbedClassifier = (entry: DeclaredRuntime, input: PlanInput): boolean =>
+  entry.role === "classifier" && input.inventory.records.some((record) => record.id === entry.id);
 
 /** Everything that a chain holds or that the spec names. */
 function usedRuntimes(jobs: readonly PlanJob[], arbiter: Route): Set<string> {

@@ -5,7 +5,7 @@
 import type { Diagnostic } from "../core/diagnostic.ts";
 import { SPEC_LIMITS } from "../core/policy.ts";
 import { looksSecretName } from "../core/secret-patterns.ts";
-import { riskAtLeast } from "../core/tiers.ts";
+import { type RiskTier, riskAtLeast } from "../core/tiers.ts";
 import { buildJobGraph, type GraphFault, type JobGraph, unorderedAmong } from "./job-graph.ts";
 import type { NormalCommand, NormalJob } from "./normal.ts";
 import {
@@ -16,7 +16,14 @@ import {
   type OwningJob,
 } from "./overlap.ts";
 import type { DeriveFacts, RepoState } from "./plan-input.ts";
-import { type DerivedTier, deriveTier, isWriter, type TierAttributes } from "./tier.ts";
+import {
+  type DerivedTier,
+  deriveTier,
+  isWriter,
+  type RaisedFloors,
+  raiseFloors,
+  type TierAttributes,
+} from "./tier.ts";
 
 /** One job with everything that follows from the spec alone. */
 export interface DerivedJob extends DerivedTier {
@@ -27,6 +34,10 @@ export interface DerivedJob extends DerivedTier {
   /** Another writer of the same repository is not ordered with this one. */
   readonly parallel: boolean;
   readonly repo: RepoState | null;
+  /** What a semantic router raised; null: not asked. */
+  readonly raised: RaisedFloors | null;
+  /** Before anything was raised: what the spec itself has to meet. */
+  readonly declaredTier: RiskTier;
   /** Runs a declared program (`agent: false`), no agent. */
   readonly program: boolean;
   readonly tools: {
@@ -67,11 +78,25 @@ export function deriveJobs(
         repo !== null && matchesMoreThan(SPEC_LIMITS.broadFiles, owning(job, at, repo), trackedFiles),
     });
     const program = isProgram(job, facts);
+    const target = facts.targets?.(job.id) ?? null;
+    const raised = target === null ? null : raiseFloors(tier, target);
     return {
-      riskTier: tier.riskTier,
-      tierDerivation: tier.tierDerivation,
-      capabilityFloor: tier.capabilityFloor,
-      capabilityDerivation: tier.capabilityDerivation,
+      riskTier: raised?.riskTier ?? tier.riskTier,
+      tierDerivation: derivation(
+        tier.tierDerivation,
+        "router",
+        raised?.riskFloorDelta ?? 0,
+        raised?.riskTier,
+      ),
+      capabilityFloor: raised?.capabilityFloor ?? tier.capabilityFloor,
+      capabilityDerivation: derivation(
+        tier.capabilityDerivation,
+        "router",
+        raised?.capabilityFloorDelta ?? 0,
+        raised?.capabilityFloor,
+      ),
+      raised,
+      declaredTier: tier.riskTier,
       job,
       at,
       writer: writers[at] as boolean,
@@ -195,6 +220,9 @@ function toolsOf(o: {
   };
 }
 
+const derivation = (steps: string[], cause: string, delta: number, tier: string | undefined): string[] =>
+  delta === 0 || tier === undefined ? steps : [...steps, `${cause}→${tier}`];
+
 const NOTHING: Diagnostic[] = [];
 const NO_TOOLS: readonly string[] = [];
 const READING: readonly string[] = ["read", "search"];
@@ -205,7 +233,8 @@ const shellTool = (command: NormalCommand): string =>
 
 /** What a job must declare because of its tier or of the kind of runtime that it names. */
 function demands(one: DerivedJob, facts: DeriveFacts): Diagnostic[] {
-  const { job, riskTier } = one;
+  // A raised floor adds controls; it makes no valid spec invalid.
+  const { job, declaredTier: riskTier } = one;
   if (!riskAtLeast(riskTier, "R2")) return kindDemands(one, facts);
   const found: Diagnostic[] = [];
   const fault = (field: string, code: string, message: string, fix: string): void => {

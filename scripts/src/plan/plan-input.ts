@@ -2,12 +2,17 @@
 import type { Graph } from "../core/generated/graph.ts";
 import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import type { Inventory } from "../core/runtime.ts";
-import type { Task } from "../core/tiers.ts";
+import type { CapabilityTier, RiskTier, Task } from "../core/tiers.ts";
 import type { Outcome, RouteCandidate, RuntimeTraits } from "./candidates.ts";
 import type { PolicyLayer } from "./capability.ts";
 import type { NormalJob, NormalTop } from "./normal.ts";
 
 export type RepoState = NonNullable<Graph["repo"]>;
+
+export interface FloorTarget {
+  readonly risk: RiskTier | null;
+  readonly capability: CapabilityTier | null;
+}
 
 /** An entry of a `runtimes.yaml` with the file it came from. */
 export interface DeclaredSource {
@@ -29,6 +34,8 @@ export interface DeriveFacts {
   readonly repoOf: (cwd: string) => RepoState | null;
   /** Tracked files relative to a repository's top level. Asked only when an answer depends on it. */
   readonly trackedFiles: (topLevel: string) => readonly string[];
+  /** Target tiers that a semantic router proposes for a job: they raise floors or do nothing. */
+  readonly targets?: (jobId: string) => FloorTarget | null;
   /** Place in the spec's text, for diagnostics. */
   readonly locate?: (path: readonly (string | number)[]) => { line: number; column: number } | null;
 }

@@ -8,7 +8,8 @@ import type { RoutedJob } from "./route-all.ts";
 export function toPlanJob(one: RoutedJob, { graph }: Derivation): PlanJob {
   const { derived, answer, isolation } = one;
   const { job, repo, at } = derived;
-  const problem = isolation.isolation === "worktree" ? worktreeProblem(job.cwd, repo) : null;
+  const problem =
+    (isolation.isolation === "worktree" ? worktreeProblem(job.cwd, repo) : null) ?? raisedProblem(one);
   const { model, effort } = answer.route.chain[0] ?? { model: null, effort: null };
   return {
     id: job.id,
@@ -53,10 +54,28 @@ export function toPlanJob(one: RoutedJob, { graph }: Derivation): PlanJob {
     tierDerivation: one.tierDerivation as PlanJob["tierDerivation"],
     modelPinned: job.model,
     effortPinned: job.effort,
+    ...(derived.raised === null
+      ? {}
+      : {
+          capabilityFloorDelta: derived.raised.capabilityFloorDelta,
+          riskFloorDelta: derived.raised.riskFloorDelta,
+        }),
     route: problem === null ? answer.route : { ...answer.route, blocked: problem },
     origins: originsOf(one, model, effort),
     mock: job.mock as PlanJob["mock"],
     requested: { runtime: job.runtime, fallbackRuntime: job.fallbackRuntime as string[] },
+  };
+}
+
+/** A tier that the spec did not declare asks for what the spec does not have: the job waits, the spec stays valid. */
+function raisedProblem({ riskTier, derived }: RoutedJob): { code: string; detail: string } | null {
+  const { job, declaredTier } = derived;
+  if (riskTier !== "R3" || declaredTier === "R3") return null;
+  if (job.preview !== null && job.rollback !== null) return null;
+  const missing = job.preview === null ? "preview" : "rollback";
+  return {
+    code: `r3-without-${missing}`,
+    detail: `the semantic router raised \`${job.id}\` from ${declaredTier} to R3, which needs a \`${missing}\`: declare one, or split the external part off`,
   };
 }
 

@@ -1,7 +1,6 @@
 /** Fields that are valid and whose behaviour this version does not have yet. Data: it shrinks, and `run` alone refuses. */
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { Job, JobsSpec } from "../core/generated/jobs.ts";
-import { POLICY } from "../core/policy.ts";
 import { formatPath, type Path, type Place } from "./fault.ts";
 import { SPEC_CODES } from "./spec-codes.ts";
 
@@ -38,12 +37,6 @@ const CALLED_ARBITER = "mock";
 
 export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   top("budget", "stops admission when a cost is reached", (spec) => spec.budget !== undefined),
-  top("egress", "lets the decision plane call a provider", (spec) => (spec.egress ?? []).length > 0),
-  top(
-    "calibration",
-    "allows acceptance without a judge",
-    (spec) => (spec.calibration?.minimum_samples ?? 0) >= POLICY.MINIMUM_SAMPLES.value,
-  ),
   top("arbiter", "chooses the judge of work that is not mock", ({ arbiter }) => {
     if (arbiter === undefined || arbiter.runtime === CALLED_ARBITER) return false;
     const { runtime, fallback_runtime, model, effort } = arbiter;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import type { Graph, State } from "../core/runtime.ts";
 import { factsOfRun, type RunFacts } from "./report-facts.ts";
+import { credentialsLine, planeLine } from "./report-plane.ts";
 import { plainText } from "./report-text.ts";
 
 export const COMPLETION_MAX_BYTES = 1_200;
@@ -30,8 +31,8 @@ export function completionBlock(input: {
     `jobs: ${status.success} success, ${status.failed} failed, ${status.blocked} blocked${going === 0 ? "" : `, ${going} not finished`} (${facts.jobs.length} in all); ${facts.outcome.accepted} accepted`,
     `arbiter: ${arbiterLine(state, facts)}`,
     `accepted without C3: ${facts.acceptedWithoutC3} of ${facts.jobs.length}`,
-    "decision plane: off (no classifier in this run)",
-    "credentials: none looked for (decision plane off)",
+    `decision plane: ${planeLine(state)}`,
+    `credentials: ${credentialsLine(state)}`,
     `checks: ${facts.checks.passed} of ${facts.checks.total} passed`,
     `open questions: ${facts.questions.length === 0 ? "none" : `${facts.questions.length}, in the report`}`,
   ];

@@ -15,6 +15,7 @@ import {
   text,
   time,
 } from "./report-model.ts";
+import { credentialsLine, planeLine } from "./report-plane.ts";
 import {
   acceptanceSection,
   faultsSection,
@@ -26,11 +27,9 @@ import {
   benchmarksInline,
   changesSection,
   costSection,
-  credentialsInline,
   dueSection,
   evidenceSection,
   onboardingSection,
-  planeInline,
   reproduceSection,
   sessionsSection,
   traceInline,
@@ -142,8 +141,8 @@ function keyFacts(input: ReportInput, facts: RunFacts): ReportModel["facts"] {
     ),
     row("Accepted without C3", text(`${facts.acceptedWithoutC3} of ${facts.jobs.length}`)),
     row("Checks", text(`${facts.checks.passed} of ${facts.checks.total} passed`)),
-    row("Decision plane", ...planeInline()),
-    row("Credentials", ...credentialsInline()),
+    row("Decision plane", text(planeLine(state))),
+    row("Credentials", text(credentialsLine(state))),
     row("Benchmarks", ...benchmarksInline({ facts })),
     row("Trace", ...traceInline(input.trace)),
   ];

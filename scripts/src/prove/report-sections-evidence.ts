@@ -19,6 +19,7 @@ import {
   table,
   text,
 } from "./report-model.ts";
+import { credentialsLine, planeLine } from "./report-plane.ts";
 import { boundedList, boundedTable, REPORT_LIMITS, type SectionInput } from "./report-sections.ts";
 
 /** Worktree branches that nobody has merged, and edits that are in the checkout already. */
@@ -137,14 +138,6 @@ export function costSection({ facts }: SectionInput): Section {
 const amount = (value: number, unit: Dimension["unit"]): string =>
   unit === "usd" ? `$${value.toFixed(4)}` : unit === "tokens" ? value.toLocaleString("en-US") : String(value);
 
-export function planeInline(): Inline {
-  return [text("off: no classifier takes part in this run, so deterministic policy decided everything")];
-}
-
-export function credentialsInline(): Inline {
-  return [text("no provider key was looked for, as the decision plane is off")];
-}
-
 export function benchmarksInline({ facts }: Pick<SectionInput, "facts">): Inline {
   const used = facts.jobs.filter(({ attempt }) => attempt?.benchmarkRef != null).length;
   return [
@@ -184,8 +177,8 @@ export function evidenceSection(
           : `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`,
       ),
     ],
-    [text("Decision plane: "), ...planeInline()],
-    [text("Credentials: "), ...credentialsInline()],
+    [text("Decision plane: "), text(planeLine(state))],
+    [text("Credentials: "), text(credentialsLine(state))],
     [text("Benchmarks: "), ...benchmarksInline(input)],
     ...state.notes
       .slice(0, REPORT_LIMITS.listItems)

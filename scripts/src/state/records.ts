@@ -17,6 +17,7 @@ export type RunPatch = Partial<
     | "endedAt"
     | "harness"
     | "graphSha256"
+    | "plane"
   >
 >;
 export type JobPatch = Partial<

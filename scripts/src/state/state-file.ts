@@ -85,7 +85,7 @@ function notJson(text: string): string {
 }
 
 /** Of a file without checksum; a flipped bit in the checksum's own name must not pass for its absence. */
-const MEMBERS: Readonly<Record<keyof State, true>> = {
+const MEMBERS: Readonly<Record<keyof Required<State>, true>> = {
   schemaVersion: true,
   seq: true,
   epoch: true,
@@ -108,6 +108,7 @@ const MEMBERS: Readonly<Record<keyof State, true>> = {
   approvals: true,
   arbiters: true,
   jobs: true,
+  plane: true,
   crc: true,
 };
 

@@ -20,8 +20,6 @@ describe("fields whose behaviour does not exist yet", () => {
     const found = unsupportedFields(spec!, { fileName: "every-field.yaml", locate });
     expect(found.map((d) => `${d.line}:${d.column} ${d.path}`)).toEqual([
       "30:9 budget",
-      "22:3 egress",
-      "20:14 calibration",
       "18:14 defaults.benchmark",
       "104:16 jobs[1].benchmark",
     ]);

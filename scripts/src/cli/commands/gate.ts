@@ -3,6 +3,7 @@ import { EXIT } from "../../core/exit-codes.ts";
 import { gateReport } from "../../plan/gate.ts";
 import { jobText } from "../../plan/render-plan.ts";
 import { failure, type Handler } from "../context.ts";
+import { scriptOf } from "../own-command.ts";
 import { planFlags } from "../plan-flags.ts";
 
 /** More jobs than these are counted; those with something missing come first. */
@@ -14,6 +15,7 @@ export const handler: Handler = async (ctx, parsed) => {
     env: ctx.env,
     clock: ctx.clock,
     reuse: true,
+    script: scriptOf(ctx),
     flags: planFlags(ctx.env, parsed),
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

@@ -3,6 +3,7 @@ import { EXIT } from "../../core/exit-codes.ts";
 import { gateReport } from "../../plan/gate.ts";
 import { jobText, planDot, planMermaid, planText } from "../../plan/render-plan.ts";
 import { failure, flagList, flagText, type Handler } from "../context.ts";
+import { scriptOf } from "../own-command.ts";
 import { planFlags } from "../plan-flags.ts";
 
 /** Up to here each job is told in full; above, `--only JOB` asks for one. */
@@ -15,6 +16,7 @@ export const handler: Handler = async (ctx, parsed) => {
     env: ctx.env,
     clock: ctx.clock,
     reuse: true,
+    script: scriptOf(ctx),
     flags,
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

@@ -47,6 +47,8 @@ async function runSpec(ctx: CommandContext, parsed: Parsed, spec: string): Promi
     path: spec,
     env: ctx.env,
     clock: ctx.clock,
+    script: scriptOf(ctx),
+    run: true,
     flags: planFlags(ctx.env, parsed),
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

@@ -251,6 +251,14 @@ export interface PlanJob {
   maxPromotions: number;
   maxOutputBytes: number;
   capabilityFloor: "C1" | "C2" | "C3";
+  /**
+   * by which the semantic router raised the capability floor; absent: not asked
+   */
+  capabilityFloorDelta?: number;
+  /**
+   * by which it raised the risk tier; absent: not asked
+   */
+  riskFloorDelta?: number;
   capabilityDerivation: string[];
   riskTier: "R0" | "R1" | "R2" | "R3";
   tierDerivation: string[];

@@ -72,6 +72,10 @@ export interface State {
    * last member of the file: CRC-32 of the text before it. Absent only in memory and in a file edited by hand
    */
   crc?: string;
+  /**
+   * the decision plane as the coordinator last found it; absent in older runs
+   */
+  plane?: Plane | null;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
@@ -275,7 +279,27 @@ export interface Attempt {
   resultSha256: string | null;
   diffStat: string | null;
   injectionFixture: "passed" | "failed" | "not-run";
-  microArbiter: {} | null;
+  /**
+   * signals of the micro-arbiter; null: not asked
+   */
+  microArbiter: {
+    classifier: {
+      id: string;
+      version: string;
+      promptSchema: string;
+    };
+    /**
+     * whether its signals could decide when it was asked
+     */
+    mode: "deciding" | "observing" | "shadow";
+    status: "ok" | "malformed" | "timeout";
+    artifactMatchesExpectedOutput: number | null;
+    claimsSupportedByEvidence: number | null;
+    materiallyUnresolved: number | null;
+    wellFormed: boolean | null;
+    lowConfidence: boolean | null;
+    decisionRef: string;
+  } | null;
   c3EscalationReason: string[];
   c3Verdict: "pass" | "fail" | "blocked" | null;
   arbitration: {
@@ -301,6 +325,14 @@ export interface Attempt {
    * commit of the job branch that holds this attempt's work; null without a worktree
    */
   commit: string | null;
+  /**
+   * what the decision plane proposes; it changes nothing by itself
+   */
+  proposal?: {
+    from: "watchdog" | "triage";
+    kind: "look" | "end" | "look-again" | "retry" | "change-input" | "other-runtime" | "approve" | "ask-user";
+    decisionRef: string;
+  } | null;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
@@ -338,4 +370,43 @@ export interface Usage {
   apiEquivalentCostUsd: number | null;
   quotaBurn: number | null;
   source: string | null;
+}
+/**
+ * This interface was referenced by `State`'s JSON-Schema
+ * via the `definition` "Plane".
+ */
+export interface Plane {
+  status: "on" | "off";
+  /**
+   * why it is off
+   */
+  reason:
+    | "no-classifier"
+    | "classifier-unavailable"
+    | "no-egress"
+    | "egress-unconfirmed"
+    | "egress-denied"
+    | "no-credential"
+    | "credential-source-differs"
+    | "malformed"
+    | null;
+  classifier: string | null;
+  provider: string | null;
+  credentialSource: "env" | "project-env" | "skills-env" | "skill-env" | "absent";
+  credentialTrust: "process" | "working-tree" | null;
+  /**
+   * later places of the read order that hold a value too
+   */
+  credentialShadowed: ("env" | "project-env" | "skills-env" | "skill-env")[];
+  egress: {
+    id: string;
+    words: string;
+    status: "confirmed" | "asked" | "denied";
+    origin: "spec" | "policy";
+  }[];
+  calibration: "valid" | "missing" | "invalid" | "expired";
+  /**
+   * which clause does not hold
+   */
+  calibrationDetail: string | null;
 }
