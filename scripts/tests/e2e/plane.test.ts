@@ -221,9 +221,9 @@ describe("what an answer does", () => {
 describe("the provider key", () => {
   it("reaches the classifier's environment and no byte of run folder, terminal, home or temporary files", async () => {
     const key = "zq-K3y".concat("x7".repeat(12));
-    const { path, spec, calls } = planeWorkspace({
+    const { path, outside, spec, calls } = planeWorkspace({
       classifier: { provider: "typesafe", provider_env: ["TYPESAFE_API_KEY"] },
-      tap: `${TAP}test -n "$TYPESAFE_API_KEY" && printf yes > plane-key-seen\n`,
+      tap: `${TAP}test -n "$TYPESAFE_API_KEY" && printf yes > "$1/key-seen"\n`,
     });
     // A project's own declaration is given no credential before its user confirmed it.
     const declared = readFileSync(join(path, ".orchestrate/runtimes.yaml"));
@@ -254,7 +254,7 @@ describe("the provider key", () => {
       const { stdout, stderr } = await tool().run(args, { cwd: path });
       printed.push(stdout, stderr);
     }
-    expect(readFileSync(join(path, "plane-key-seen"), "utf8")).toBe("yes");
+    expect(readFileSync(join(outside, "key-seen"), "utf8")).toBe("yes");
     expect(calls().length).toBeGreaterThan(2);
     expect(JSON.stringify(calls())).not.toContain(key);
     expect(printed.join("\n")).not.toContain(key);
@@ -267,7 +267,7 @@ describe("the provider key", () => {
       credentialShadowed: [],
     });
     expect(stateOf(runDir).jobs["leaks"]?.status).toBe("success");
-    const holders = [path, tool().env["HOME"] as string].flatMap((root) => filesHolding(root, key));
+    const holders = [path, outside, tool().env["HOME"] as string].flatMap((root) => filesHolding(root, key));
     expect(holders).toEqual([join(path, ".env")]);
   }, 240_000);
 });

@@ -2,12 +2,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { PlaneTask } from "../../src/plane/tasks.ts";
-import { throwawayRepo } from "./throwaway-repo.ts";
+import { temporaryFolder, throwawayRepo } from "./throwaway-repo.ts";
 
 export const RULES = resolve(import.meta.dirname, "../../../examples/classifier/rules.mjs");
 
 export interface PlaneWorkspace {
   readonly path: string;
+  /** A folder that the classifier may write to. */
+  readonly outside: string;
   /** Replaces answers from the next call on; what is not named stays calm. */
   answers(value: Partial<Record<PlaneTask, object>>): void;
   /** The envelopes that the classifier got, in order. */
@@ -72,7 +74,7 @@ export function sure(choice: string, probability = 0.95): object {
 
 /** A shell program, since a test may ask it dozens of times. */
 export const TAP = `input=$(cat)
-printf '%s\\n' "$input" >> plane-calls.jsonl
+printf '%s\\n' "$input" >> "$1/calls.jsonl"
 task=$(printf '%s' "$input" | sed 's/.*"task":"\\([a-z_]*\\)".*/\\1/')
 cat "plane-answer-$task.json"
 `;
@@ -82,7 +84,9 @@ export function planeWorkspace(
 ): PlaneWorkspace {
   const repo = throwawayRepo({ "README.md": "# plane\n", ".gitignore": "plane-*\n.env\n" });
   const { path } = repo;
-  const log = join(path, "plane-calls.jsonl");
+  // Outside of the workspace: what a classifier writes there would count as a job's.
+  const outside = temporaryFolder();
+  const log = join(outside, "calls.jsonl");
   const answers = (value: Partial<Record<PlaneTask, object>>): void => {
     for (const [task, own] of Object.entries({ ...CALM, ...value }))
       writeFileSync(
@@ -96,7 +100,7 @@ export function planeWorkspace(
   const classifier = {
     id: "tester",
     command: "sh",
-    argv: ["plane-tap.sh"],
+    argv: ["plane-tap.sh", outside],
     agent: false,
     role: "classifier",
     ...o.classifier,
@@ -106,6 +110,7 @@ export function planeWorkspace(
   repo.commit("start");
   return {
     path,
+    outside,
     answers,
     calls: () =>
       existsSync(log)
