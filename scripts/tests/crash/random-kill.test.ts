@@ -13,6 +13,9 @@ const LONG = { timeout: SOAK ? 6 * 3_600_000 : 900_000 };
 /** The first of the seeds; another one by ORCHESTRATE_SEED shows a failure again, which prints its own. */
 const SEED = Number(process.env["ORCHESTRATE_SEED"] ?? 1);
 
+/** How many kills at any time; a soak by piece may say. */
+const KILLS = Number(process.env["ORCHESTRATE_KILLS"] ?? (SOAK ? 1_000 : 40));
+
 let built: BuiltPayload;
 const lanes: Lane[] = [];
 
@@ -71,6 +74,7 @@ async function forSeeds(o: {
     while (next < SEED + o.count && failures.length < 5) {
       const seed = next++;
       const broken = await o.one(lane, seeded(seed), wholeMs);
+      if (seed % 100 === 0) console.log(`${o.name}: up to seed ${seed}, ${failures.length} failures`);
       if (broken.length > 0)
         failures.push(
           [
@@ -89,7 +93,7 @@ describe("SIGKILL", () => {
   it("of the coordinator at any time loses nothing, doubles nothing, leaves nothing", LONG, async () => {
     await forSeeds({
       jobs: TWELVE_JOBS,
-      count: SOAK ? 1_000 : 40,
+      count: KILLS,
       name: "at any time",
       async one(lane, random, wholeMs) {
         lane.reset();
