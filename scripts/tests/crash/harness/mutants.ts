@@ -57,8 +57,8 @@ export const MUTANTS = {
   forgetsLastRecord: {
     name: "reads all lines of the journal but the last",
     edits: {
-      "for (const line of lines) {\n    if (line.seq <= state.seq) continue;":
-        "for (const line of lines.slice(0, -1)) {\n    if (line.seq <= state.seq) continue;",
+      "for (const line of lines) {\n    const refuse = ":
+        "for (const line of lines.slice(0, -1)) {\n    const refuse = ",
     },
   },
 } as const satisfies Record<string, Mutant>;
