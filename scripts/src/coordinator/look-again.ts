@@ -28,34 +28,29 @@ export async function decideOnLiveEvidence(
   startup: Startup | null,
 ): Promise<FailureDecision> {
   const { job, attempt } = input;
-  const unfit = new Set<string>();
-  const asked = new Set<string>();
-  const look = async (runtime: string, member: Candidate | undefined): Promise<void> => {
-    asked.add(runtime);
+  const asked = new Map<string, RuntimeRecord | null>();
+  const look = async (runtime: string): Promise<void> => {
+    if (!asked.has(runtime)) asked.set(runtime, await askAgain(s, runtime));
+  };
+  // Two members may be one runtime with two models: each is judged for itself.
+  const fits = (runtime: string, member: Candidate | undefined): boolean => {
+    const now = asked.get(runtime);
+    if (now === undefined) return true;
     // The plan is the measure, however often a runtime was asked since.
     const planned = s.inventory.records.find((record) => record.id === runtime);
-    const now = await askAgain(s, runtime);
-    const fits =
-      now !== null &&
-      planned !== undefined &&
-      member !== undefined &&
-      whyUnfit({ job, member, planned, now }) === null;
-    if (!fits) unfit.add(runtime);
+    if (now === null || planned === undefined || member === undefined) return false;
+    return whyUnfit({ job, member, planned, now }) === null;
   };
   let argvChanged = false;
   if (attempt.failureClass !== null && SUSPECT.has(attempt.failureClass)) {
-    await look(attempt.runtime, job.route.chain[input.jobState.candidateIndex]);
+    await look(attempt.runtime);
     argvChanged = attempt.failureClass === "BAD_FLAG" && startsOtherwise(s, attempt.runtime, startup);
   }
   for (;;) {
-    const decision = decideAfterFailure({
-      ...input,
-      argvChanged,
-      liveCandidates: (runtime) => !unfit.has(runtime),
-    });
+    const decision = decideAfterFailure({ ...input, argvChanged, liveCandidates: fits });
     const member = job.route.chain[decision.candidateIndex];
     if (decision.action !== "promote" || member === undefined || asked.has(member.runtime)) return decision;
-    await look(member.runtime, member);
+    await look(member.runtime);
   }
 }
 

@@ -22,8 +22,8 @@ export interface FailureInput {
   readonly now: number;
   /** How long the run may wait for a quota to open again. */
   readonly quotaWaitMs: number;
-  /** What a probe says now; absent: every member of the chain counts as live. */
-  readonly liveCandidates?: (runtime: string) => boolean;
+  /** What a probe says now of a member of the chain; absent: every member counts as live. */
+  readonly liveCandidates?: (runtime: string, member: Candidate | undefined) => boolean;
   /** The shared checkout was compared with its state before the attempt and is the same. */
   readonly unchanged?: boolean;
   /** A new probe led to another argument vector than the one that was refused. */
@@ -148,7 +148,8 @@ function retry(input: FailureInput, failureClass: FailureClass): FailureDecision
   const allowed =
     FAILURE_RULES[failureClass].retry && job.retry.classes.some((name) => name === failureClass);
   if (!allowed || here.length >= Math.max(1, job.retry.maxAttempts)) return null;
-  if (input.liveCandidates?.(attempt.runtime) === false) return null;
+  const own = job.route.chain[input.jobState.candidateIndex];
+  if (input.liveCandidates?.(attempt.runtime, own) === false) return null;
   const backoff = backoffMs(job.retry.backoffMs, Math.max(0, here.length - 1));
   const tries = `attempt ${attempt.attempt} of \`${attempt.runtime}\` ended with ${failureClass}`;
   const opensAt = quotaOpensAt(input, failureClass);
@@ -209,7 +210,7 @@ function nextMember(input: FailureInput, round: readonly Attempt[]): number | nu
     const member = chain[at] as Candidate;
     if (member.weaker.length > 0 || isWeaker(member, current)) continue;
     if (failed.has(identity(member.runtime, member.model, member.effort))) continue;
-    if (input.liveCandidates?.(member.runtime) === false) continue;
+    if (input.liveCandidates?.(member.runtime, member) === false) continue;
     return at;
   }
   return null;

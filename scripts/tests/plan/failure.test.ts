@@ -300,6 +300,12 @@ describe("promotion", () => {
   it("passes members that are not live now", () => {
     expect(decide("NETWORK", { liveCandidates: (id) => id !== "b" })).toMatchObject({ candidateIndex: 2 });
     expect(action("NETWORK", { liveCandidates: (id) => id === "a" })).toBe("block");
+    // Asked for each member by itself: another model of the same runtime may still be there.
+    const models = [member({ runtime: "a", model: "gone" }), member({ runtime: "a", model: "there" })];
+    const failed = { chain: models, attempt: { runtime: "a", modelRequested: "gone" } };
+    expect(
+      decide("MODEL_UNAVAILABLE", { ...failed, liveCandidates: (_, one) => one?.model === "there" }),
+    ).toMatchObject({ action: "promote", candidateIndex: 1 });
   });
 
   it("passes members that failed this job already, but not the same runtime with another model", () => {

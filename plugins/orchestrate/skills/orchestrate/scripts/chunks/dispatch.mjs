@@ -1829,6 +1829,13 @@ function recognize(target, help) {
   const matching = target.programs.filter((program) => program.tells.every((tell) => tell.test(help)));
   return matching.length === 1 ? matching[0]?.name ?? null : null;
 }
+// scripts/src/coordinator/target-text.ts
+function targetText(finding) {
+  if (finding.binary === null) return `${finding.id}: not on PATH; a probe target, nothing dispatches to it`;
+  const who = finding.program === null ? `none of the programs known by that name (${finding.known.join(", ")})` : finding.program;
+  const version = finding.version === null ? "" : ` ${finding.version}`;
+  return `${finding.id}: ${who}${version}, ${finding.binary}; a probe target: to use it, declare it in \`runtimes.yaml\` under an id of its own`;
+}
 // scripts/src/cli/smoke-flag.ts
 var DEFAULT_MS = 12e4;
 function smokeOf(ctx, parsed) {
@@ -2405,6 +2412,7 @@ export {
   syncDir,
   systemClock,
   systemEnvironment,
+  targetText,
   truncateSync,
   ulid,
   unreachable,

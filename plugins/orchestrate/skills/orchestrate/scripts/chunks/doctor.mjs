@@ -7,11 +7,11 @@ import {
   ownCommand
 } from "./dispatch.mjs";
 import {
-  smokeOf
+  smokeOf,
+  targetText
 } from "./dispatch.mjs";
 import {
-  probeHost,
-  targetText
+  probeHost
 } from "./supervise.mjs";
 import {
   harnessOf

@@ -1694,12 +1694,6 @@ ${help.stderr}`),
     rmSync(folder, { recursive: true, force: true });
   }
 }
-function targetText(finding) {
-  if (finding.binary === null) return `${finding.id}: not on PATH; a probe target, nothing dispatches to it`;
-  const who = finding.program === null ? `none of the programs known by that name (${finding.known.join(", ")})` : finding.program;
-  const version = finding.version === null ? "" : ` ${finding.version}`;
-  return `${finding.id}: ${who}${version}, ${finding.binary}; a probe target: to use it, declare it in \`runtimes.yaml\` under an id of its own`;
-}
 // scripts/src/coordinator/smoke.ts
 var PROMPT = "Answer with the single word `ready` and nothing else. Use no tools, read nothing and change nothing.\n";
 var canSmoke = (record) => record.kind === "cli" && record.role === "agent" && record.binary !== null && record.reason !== "not-probed" && record.state !== "unavailable";
@@ -1945,6 +1939,5 @@ export {
   redactText,
   signal,
   superviseProcess,
-  sweepMarker,
-  targetText
+  sweepMarker
 };
