@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ROOT } from "../repo.ts";
 
 /** CPU ms of this process and of all its ended children; the children's part to 10 ms. */
 export function cpuWithChildren(): number {
@@ -56,6 +57,45 @@ async function bundled(script: string): Promise<string> {
     logLevel: "error",
   });
   return bundle;
+}
+
+/** A file with this program and its packages in it, as the product is built. */
+export async function bundleOf(program: string): Promise<string> {
+  const { buildSync } = await import("esbuild");
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const outfile = join(folder, "program.mjs");
+  buildSync({
+    stdin: { contents: program, resolveDir: ROOT },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    mainFields: ["module", "main"],
+    alias: { yaml: join(ROOT, "node_modules/yaml/browser/index.js") },
+    outfile,
+    logLevel: "error",
+  });
+  return outfile;
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly limit: number;
+  readonly atLeast?: true;
+}
+
+export const FIGURE = "figure: ";
+
+/** One figure with its goal; with `--figures` also as a line that the table reads. */
+export function figure(one: Figure): void {
+  const met = one.atLeast === true ? one.value >= one.limit : one.value <= one.limit;
+  const shown = Number(one.value.toPrecision(4));
+  console.log(
+    `goal ${one.atLeast === true ? "at least" : "at most"} ${one.limit} ${one.unit}: ${met ? "met" : "missed"}, ${shown} (${one.name})`,
+  );
+  if (process.argv.includes("--figures")) console.log(`${FIGURE}${JSON.stringify(one)}`);
 }
 
 export function option(name: string, fallback: string): string {

@@ -15,6 +15,8 @@ export interface Environment {
 }
 
 export function systemEnvironment(): Environment {
+  // We change nothing in it, and each look at `process.env` asks the system for every variable: 1 ms, for every job.
+  let variables: Readonly<Record<string, string>> | undefined;
   return {
     cwd: process.cwd(),
     home: homedir(),
@@ -30,9 +32,14 @@ export function systemEnvironment(): Environment {
     },
     get: (name) => process.env[name],
     all: () => {
-      const values: Record<string, string> = {};
-      for (const [name, value] of Object.entries(process.env)) if (value !== undefined) values[name] = value;
-      return values;
+      variables ??= currentVariables();
+      return variables;
     },
   };
+}
+
+function currentVariables(): Readonly<Record<string, string>> {
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) values[name] = value;
+  return values;
 }
