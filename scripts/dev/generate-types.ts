@@ -13,6 +13,9 @@ const TERSE: ReadonlySet<string> = new Set([
   "calibration",
   "decision",
   "event",
+  "inbox",
+  "journal",
+  "metrics",
   "plane-answer",
   "plane-envelope",
   "trace",
@@ -40,6 +43,7 @@ export async function generateTypes(root: string): Promise<Map<string, string>> 
       // Only a yes or no is asked of these: without messages a validator is a third of its size.
       allErrors: !TERSE.has(name),
       messages: !TERSE.has(name),
+      inlineRefs: !TERSE.has(name),
       strict: false,
       verbose: false,
     });
