@@ -68,7 +68,9 @@ function everything(): Record<string, string> {
   };
 }
 
-/** name → argument lists; the first is also run with `--json`. */
+const READING = COMMANDS.filter((command) => command.readOnly);
+
+/** name → argument lists, where its example alone says too little; the first is also run with `--json`. */
 const USES: Readonly<Record<string, () => readonly (readonly string[])[]>> = {
   validate: () => [["examples/implement-review.yaml"], ["examples/missing.yaml"], [join(done, "jobs.yaml")]],
   plan: () => [
@@ -90,9 +92,7 @@ const USES: Readonly<Record<string, () => readonly (readonly string[])[]>> = {
   verify: () => [[done], [cut], [done, "--job", "implement-add"]],
   "policy show": () => [[]],
   schema: () => [[], ["jobs"]],
-  completion: () => [["bash"]],
   help: () => [[], ["run"]],
-  version: () => [[]],
 };
 
 describe("a command that only reads", () => {
@@ -101,17 +101,15 @@ describe("a command that only reads", () => {
     before = everything();
   });
 
-  it("is one of these", () => {
-    expect(Object.keys(USES).sort()).toEqual(
-      COMMANDS.filter((command) => command.readOnly)
-        .map((command) => command.name)
-        .sort(),
-    );
+  it("is one that the command table says so of", () => {
+    const reading = READING.map((command) => command.name);
+    expect(Object.keys(USES).filter((name) => !reading.includes(name))).toEqual([]);
   });
 
-  it.each(Object.keys(USES))("`%s` leaves everything as it was", LONG, async (name) => {
+  it.each(READING.map((command) => command.name))("`%s` leaves everything as it was", LONG, async (name) => {
     const path = `${bin}:${process.env["PATH"]}`;
-    const uses = USES[name]?.() ?? [];
+    const example = READING.find((command) => command.name === name)?.example.argv ?? [];
+    const uses = USES[name]?.() ?? [example.slice(name.split(" ").length)];
     for (const args of [...uses, [...(uses[0] ?? []), "--json"]]) {
       const run = await tool().run([...name.split(" "), ...args], {
         cwd: lane.work,
