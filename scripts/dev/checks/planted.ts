@@ -13,7 +13,7 @@ export interface Planted {
   readonly finds: string | null;
 }
 
-export const PLANTED_COUNT = 63;
+export const PLANTED_COUNT = 65;
 
 const REF = `${PAYLOAD_DIR}references/`;
 const skill = (frontmatter: string, body = ""): string =>
@@ -279,6 +279,22 @@ const DOCS: readonly Planted[] = [
       "README.md": "npx skills add someone/else -a codex",
     },
     "`npx skills add` is `someone/else`",
+  ),
+  plant(
+    "tier-parity",
+    "a README that names a tier by another word",
+    {
+      [`${PAYLOAD_DIR}references/safety-policy.md`]:
+        "| R0 observe | a |\n| R1 scoped write | b |\n| R2 isolated write | c |\n| R3 external/destructive | d |\n",
+      "README.md": "R0 observe, R1 scoped write, R2 isolated write, R3 external",
+    },
+    "does not name the tier `R3 external/destructive`",
+  ),
+  plant(
+    "tier-parity",
+    "an owner document without one of the tiers",
+    { [`${PAYLOAD_DIR}references/safety-policy.md`]: "| R0 observe | a |\n" },
+    "no owner document has a row for R3",
   ),
   plant(
     "frontmatter",

@@ -10,6 +10,7 @@ import { parity } from "./parity.ts";
 import { oneSkill, payloadFiles, topLink } from "./payload.ts";
 import { bodyTraps, frontmatter, namedCommands, sizes } from "./skill.ts";
 import { fileLength, notBuilt, productText } from "./sources.ts";
+import { tierParity } from "./tier-parity.ts";
 
 export const CHECKS: readonly Check[] = [
   importTable,
@@ -25,6 +26,7 @@ export const CHECKS: readonly Check[] = [
   examples,
   namedCommands,
   parity,
+  tierParity,
   frontmatter,
   bodyTraps,
   sizes,

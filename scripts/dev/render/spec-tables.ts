@@ -5,6 +5,7 @@ import { EFFECT_RISK, RISK_TIERS } from "../../src/core/tiers.ts";
 import { CONTROL_ORDERS, minimumControls } from "../../src/plan/controls.ts";
 import { SPEC_CODES } from "../../src/plan/spec-codes.ts";
 import { TASK_FLOORS } from "../../src/plan/tier.ts";
+import { ESCALATION_MATRIX } from "../../src/prove/escalate.ts";
 import { ROOT } from "../repo.ts";
 import { code, codes, table } from "./markdown.ts";
 
@@ -27,6 +28,15 @@ export const SPEC_TABLES: Readonly<Record<string, () => string>> = {
       Object.entries(EFFECT_RISK).map(([effect, tier]) => [code(effect), tier]),
     ),
   "minimum-controls": minimums,
+  "escalation-matrix": () =>
+    table(
+      ["code", "", "statement"],
+      ESCALATION_MATRIX.map(({ id, kind, title }) => [
+        code(id),
+        kind === "always-c3" ? "always" : "unless",
+        title,
+      ]),
+    ),
   "control-orders": () =>
     table(
       ["control", "strong to weak"],

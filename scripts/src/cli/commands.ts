@@ -591,6 +591,25 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/calibrate.ts"),
   },
   {
+    name: "integrate",
+    group: "upkeep",
+    summary: "bring accepted work into your branch, one job at a time",
+    args: [RUN],
+    flags: [
+      flag("preview", "merge on trial, run the checks on the result, change nothing (default)"),
+      flag("apply", "do it; stops at the first conflict with nothing half-applied"),
+      flag("undo", "take back what was applied, the last step first"),
+      { ...JOB_FLAG, repeat: true, description: "only this job and what it stands on; may be repeated" },
+    ],
+    example: {
+      argv: ["integrate", "--preview"],
+      shows: "what would be merged, and whether its checks still pass",
+    },
+    exitCodes: [0, 1, 2, 4],
+    readOnly: false,
+    load: () => import("./commands/integrate.ts"),
+  },
+  {
     name: "clean",
     group: "upkeep",
     summary: "remove a run's worktrees where nothing would be lost",

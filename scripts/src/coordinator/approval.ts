@@ -1,14 +1,17 @@
 /** What must hold right before a dispatch: a route that can carry the job, and the user's approval of exactly this scope. */
 import canonicalize from "canonicalize";
 import type { PlanJob } from "../core/runtime.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { RISK_TIERS } from "../core/tiers.ts";
 import { isoTime } from "../host/clock.ts";
 import { sha256 } from "../host/files.ts";
 import { checkControls } from "../plan/controls.ts";
 import type { JournalRecord } from "../state/records.ts";
+import { authorityText } from "./authority.ts";
 import { fixedBriefSha256 } from "./briefing.ts";
+import { scriptsOfScope } from "./check-scripts.ts";
 import { runDeclaredCommand } from "./run-command.ts";
-import { jobState, type Session } from "./session.ts";
+import { jobState, type Session, worktreePath } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
 
 /** Null: dispatch. Otherwise the records that block the job, with the reason. Either way the trace says what was met. */
@@ -38,7 +41,7 @@ export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<Jour
 async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
   const external = job.riskTier === RISK_TIERS[3];
   if (!external && job.approval !== "require") return null;
-  const scope = approvalScope(s, job);
+  const scope = await approvalScope(s, job);
   const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
   if (decided?.decision === "approved") return null;
   if (decided?.decision === "denied")
@@ -53,7 +56,7 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
           id: `flag-${job.id}-${scope.slice(0, 12)}`,
           scope,
           jobId: job.id,
-          words: approvalWords(job),
+          words: approvalWords(s, job),
           actor: s.graph.harness.name,
           via: "flag",
           at: isoTime(s.clock.now()),
@@ -74,8 +77,8 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
           code: "needs-approval",
           detail:
             preview === null
-              ? approvalWords(job)
-              : `${approvalWords(job)}; the preview printed: ${preview.text}`,
+              ? approvalWords(s, job)
+              : `${approvalWords(s, job)}; the preview printed: ${preview.text}`,
           scope,
         },
       },
@@ -113,7 +116,7 @@ async function runPreview(
         : `ended with ${run.exitCode ?? run.signal}`;
   return {
     ok: false,
-    text: `The preview \`${[command.command, ...command.args].join(" ")}\` ${how}: ${printed}`,
+    text: `The preview \`${shell([command.command, ...command.args])}\` ${how}: ${printed}`,
   };
 }
 
@@ -122,7 +125,7 @@ const block = (jobId: string, value: { code: string; detail: string }): JournalR
 ];
 
 /** SHA-256 of everything that the approval covers; any change of it asks again. */
-function approvalScope(s: Session, job: PlanJob): string {
+async function approvalScope(s: Session, job: PlanJob): Promise<string> {
   const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
   const covered = {
     runId: s.runId,
@@ -138,6 +141,7 @@ function approvalScope(s: Session, job: PlanJob): string {
     preview: job.preview,
     rollback: job.rollback,
     verification: job.verification,
+    scripts: await scriptsOfScope(job, job.repo ?? job.cwd),
     briefSha256: fixedBriefSha256(s, job),
     dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
     runtime: candidate?.runtime ?? null,
@@ -147,20 +151,38 @@ function approvalScope(s: Session, job: PlanJob): string {
 }
 
 /** The scope in words, for the person who decides. */
-export function approvalWords(job: PlanJob): string {
-  const candidate = job.route.chain[0];
-  const command = job.invocation === null ? null : [job.invocation.command, ...job.invocation.args].join(" ");
+export function approvalWords(s: Session, job: PlanJob): string {
+  const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
+  const where =
+    job.isolation === "worktree"
+      ? `a worktree of its own (\`${worktreePath(s.runDir, job.id)}\`, from \`${job.repo ?? job.cwd}\`)`
+      : `\`${job.cwd}\``;
   return [
-    `\`${job.id}\` (${job.effect}, ${job.riskTier}) in \`${job.cwd}\` by \`${candidate?.runtime ?? "?"}\`${candidate?.model ? ` with model \`${candidate.model}\`` : ""}`,
-    command === null ? null : `runs \`${command}\``,
+    `\`${job.id}\` (${job.effect}, ${job.riskTier}) in ${where} by \`${candidate?.runtime ?? "?"}\`${candidate?.model ? ` with model \`${candidate.model}\`` : ""}`,
+    job.invocation === null
+      ? `does: ${clip(job.prompt ?? job.expectedOutput)}`
+      : `runs \`${shell([job.invocation.command, ...job.invocation.args])}\``,
     job.ownedPaths.length > 0 ? `may write ${job.ownedPaths.map((p) => `\`${p}\``).join(", ")}` : null,
+    (job.invocation?.envAllow.length ?? 0) > 0
+      ? `is given ${job.invocation?.envAllow.map((name) => `\`${name}\``).join(", ")}`
+      : null,
     job.preview === null ? null : `preview: ${planText(job.preview)}`,
-    job.rollback === null ? null : `rollback: ${planText(job.rollback)}`,
+    job.rollback === null ? null : `rollback, shown and never run by us: ${planText(job.rollback)}`,
+    authorityText(s, job),
   ]
     .filter((part) => part !== null)
     .join("; ");
 }
 
+const clip = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+};
+
+const shell = (argv: readonly string[]): string => argv.map((part) => quoteShell(part)).join(" ");
+
 function planText(text: NonNullable<PlanJob["preview"]>): string {
-  return text.kind === "text" ? text.text : `\`${[text.command.command, ...text.command.args].join(" ")}\``;
+  return text.kind === "text"
+    ? clip(text.text)
+    : `\`${shell([text.command.command, ...text.command.args])}\``;
 }

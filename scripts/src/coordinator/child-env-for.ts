@@ -19,5 +19,5 @@ export function childEnvFor(
 }
 
 /** For commands of the spec itself (setup, verification, preview): the same allowlist, no provider variables. */
-export const commandEnv = (s: Session, marker: string): Record<string, string> =>
+export const commandEnv = (s: Pick<Session, "env">, marker: string): Record<string, string> =>
   childEnvironment({ parent: s.env.all(), allow: BASE_ENVIRONMENT, set: {}, marker }).env;

@@ -4,21 +4,23 @@ import { join } from "node:path";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { RUN_FILES } from "../core/layout.ts";
 import { type Job, type PlanJob, REOPENABLE_BLOCKS, type State } from "../core/runtime.ts";
+import { RISK_TIERS } from "../core/tiers.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
 import { answerCommand, pendingCommands } from "../state/inbox.ts";
 import { acquireLock } from "../state/lock.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { openStore } from "../state/store.ts";
-import { arbitrate, dropUnfinishedArbiters } from "./arbitration.ts";
-import { blockDependents } from "./dependents.ts";
+import { type Arbitrator, createArbitrator } from "./arbitration.ts";
+import { blockDependents, endRejected } from "./dependents.ts";
 import { recordEnd, writeReports } from "./finish.ts";
 import { applyCommand } from "./inbox-apply.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { expireNative } from "./native.ts";
 import { type MutableSession, openSession } from "./open-session.ts";
 import { acceptWithoutC3 } from "./plane-accept.ts";
-import { reconcile } from "./reconcile.ts";
+import { transitiveDependencies } from "./readiness.ts";
+import { dropUnfinishedArbiters, reconcile } from "./reconcile.ts";
 import { revalidate } from "./revalidate.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { jobState, type Session } from "./session.ts";
@@ -73,9 +75,17 @@ async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode>
     await start(s, o);
     const scheduler = createScheduler(s, wake);
     signals.scheduler = scheduler;
+    const arbitrator = createArbitrator(s, {
+      wake,
+      ended: async ({ changed, rejectedDependents }) => {
+        for (const jobId of changed) await scheduler.changed(jobId);
+        await endRejected(s, scheduler, rejectedDependents);
+      },
+    });
+    signals.arbitrator = arbitrator;
     const stopWatching = watchInbox(s.runDir, wake);
     try {
-      await loop(s, { o, scheduler, wake, signals });
+      await loop(s, { o, scheduler, arbitrator, wake, signals });
     } finally {
       stopWatching();
     }
@@ -85,7 +95,9 @@ async function advance(o: CoordinateInput, s: MutableSession): Promise<ExitCode>
   } catch (error) {
     o.log(stopText(error));
     signals.scheduler?.stop("hard");
+    signals.arbitrator?.stop("hard");
     await signals.scheduler?.drained();
+    await signals.arbitrator?.drained();
     return EXIT.environment;
   } finally {
     s.events.close();
@@ -165,41 +177,71 @@ function lookedAgain(s: MutableSession, job: PlanJob, state: Job): JournalRecord
   return [];
 }
 
-async function loop(
-  s: MutableSession,
-  o: { o: CoordinateInput; scheduler: Scheduler; wake: Wake; signals: Signals },
-): Promise<void> {
-  let askAgain = o.o.resume;
+interface Loop {
+  readonly o: CoordinateInput;
+  readonly scheduler: Scheduler;
+  readonly arbitrator: Arbitrator;
+  readonly wake: Wake;
+  readonly signals: Signals;
+}
+
+async function loop(s: MutableSession, l: Loop): Promise<void> {
+  const { scheduler, arbitrator } = l;
+  let askAgain = l.o.resume;
+  const external = s.graph.jobs.filter((job) => job.riskTier === RISK_TIERS[3]);
   for (;;) {
-    for (const jobId of await expireNative(s)) await o.scheduler.changed(jobId);
-    await applyInbox(s, o.scheduler);
+    for (const jobId of await expireNative(s)) await scheduler.changed(jobId);
+    await applyInbox(s, l);
     if (s.fault !== null || s.store.failed !== null) {
-      o.scheduler.stop("hard");
-      await o.scheduler.drained();
+      scheduler.stop("hard");
+      arbitrator.stop("hard");
+      await scheduler.drained();
+      await arbitrator.drained();
       throw s.fault ?? s.store.failed ?? new Error("the state could not be written");
     }
-    if (o.signals.received !== null) {
-      await o.scheduler.drained();
+    if (l.signals.received !== null) {
+      await scheduler.drained();
+      await arbitrator.drained();
       return;
     }
-    await o.scheduler.pump();
-    if (o.scheduler.idle() && pendingCommands(s.runDir).length === 0) {
-      const judging = s.nativeOpen.size === 0 && !s.store.state.cancelRequested;
-      const accepted = judging && (await acceptWithoutC3(s));
-      const changed = accepted || (judging && (await arbitrate(s, { askAgain })));
-      if (!accepted) askAgain = false;
-      if (!changed) return;
-      for (const id of s.index.byId.keys()) await o.scheduler.changed(id);
-      continue;
+    await scheduler.pump();
+    const idle = scheduler.idle() && pendingCommands(s.runDir).length === 0;
+    if (!arbitrator.busy && !s.store.state.cancelRequested) {
+      const only = idle && s.nativeOpen.size === 0 ? null : beforeExternalWork(s, external);
+      if (only === null && (await acceptWithoutC3(s))) {
+        for (const id of s.index.byId.keys()) await scheduler.changed(id);
+        continue;
+      }
+      const asked =
+        only?.size === 0 ? false : arbitrator.begin({ askAgain: askAgain && only === null, only });
+      if (asked && only === null) askAgain = false;
     }
-    await o.wake.wait();
+    if (idle && !arbitrator.busy) return;
+    await l.wake.wait();
   }
 }
 
-async function applyInbox(s: Session, scheduler: Scheduler): Promise<void> {
+/** All that external work stands on, where nothing but acceptance keeps it from starting. */
+function beforeExternalWork(s: Session, external: readonly PlanJob[]): ReadonlySet<string> {
+  const wanted = new Set<string>();
+  for (const job of external) {
+    const state = jobState(s, job.id);
+    const below = job.dependsOn.map((id) => jobState(s, id));
+    const waits = state.status === "queued" && below.some((one) => one.outcome !== "accepted");
+    if (waits && below.every((one) => one.status === "success"))
+      for (const id of transitiveDependencies(s.index, job.id)) wanted.add(id);
+  }
+  return wanted;
+}
+
+async function applyInbox(s: Session, l: Loop): Promise<void> {
   for (const pending of pendingCommands(s.runDir)) {
-    const answer = await applyCommand(s, scheduler, pending.command);
-    await scheduler.pump();
+    if (pending.command.kind === "cancel" && pending.command.jobId === null) {
+      l.arbitrator.stop(pending.command.hard ? "hard" : "graceful");
+      await l.arbitrator.drained();
+    }
+    const answer = await applyCommand(s, l.scheduler, pending.command);
+    await l.scheduler.pump();
     answerCommand(s.runDir, pending.id, answer);
   }
 }
@@ -226,16 +268,18 @@ function watchInbox(runDir: string, wake: Wake): () => void {
 interface Signals {
   received: NodeJS.Signals | null;
   scheduler: Scheduler | null;
+  arbitrator: Arbitrator | null;
   close(): void;
 }
 
 /** Once: end the jobs, save, leave the run resumable. Twice: kill at once. */
 function listen(s: MutableSession, wake: Wake): Signals {
-  const signals: Signals = { received: null, scheduler: null, close: () => {} };
+  const signals: Signals = { received: null, scheduler: null, arbitrator: null, close: () => {} };
   const onSignal = (signal: NodeJS.Signals): void => {
     const hard = signals.received !== null;
     signals.received ??= signal;
     signals.scheduler?.stop(hard ? "hard" : "graceful");
+    signals.arbitrator?.stop(hard ? "hard" : "graceful");
     if (hard) for (const end of s.hardStops) end();
     wake.ring();
   };

@@ -1,4 +1,4 @@
-/** What one attempt left behind, read back bounded for an arbiter's bundle. */
+/** What one attempt left behind, read back bounded for an arbiter: for the bundle, and whole for what is named by path. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AttemptEvidence, AttemptRef } from "../prove/bundle.ts";
@@ -9,26 +9,40 @@ import { attemptRecord, jobDir, jobFile, jobState, type Session } from "./sessio
 const TEXT_MAX_BYTES = 65_536;
 const DIFF_MAX_BYTES = 131_072;
 const TAIL_BYTES = 4_096;
+/** Of a text that an arbiter may read by path. */
+const WHOLE_MAX_BYTES = 4_194_304;
 
-export async function attemptEvidence(s: Session, ref: AttemptRef): Promise<AttemptEvidence> {
+interface Bounds {
+  readonly text: number;
+  readonly diff: number;
+}
+
+export const attemptEvidence = (s: Session, ref: AttemptRef): Promise<AttemptEvidence> =>
+  evidenceWithin(s, ref, { text: TEXT_MAX_BYTES, diff: DIFF_MAX_BYTES });
+
+/** Everything that was kept of an attempt's text and diff. */
+export const wholeEvidence = (s: Session, ref: AttemptRef): Promise<AttemptEvidence> =>
+  evidenceWithin(s, ref, { text: WHOLE_MAX_BYTES, diff: WHOLE_MAX_BYTES });
+
+async function evidenceWithin(s: Session, ref: AttemptRef, bounds: Bounds): Promise<AttemptEvidence> {
   const attempt = attemptRecord(s, ref.jobId, ref.attempt);
   const latest = jobState(s, ref.jobId).attemptRecords.at(-1)?.attempt === ref.attempt;
   const dir = latest
     ? jobDir(s.runDir, ref.jobId)
     : join(jobDir(s.runDir, ref.jobId), `attempt-${ref.attempt}`);
   const resultPath = latest ? jobFile(s.runDir, ref.jobId, "result") : join(dir, "result.md");
-  const stdout = readPart(join(dir, "stdout.txt"), TEXT_MAX_BYTES, "head");
-  const result = readPart(resultPath, TEXT_MAX_BYTES, "head");
+  const stdout = readPart(join(dir, "stdout.txt"), bounds.text, "head");
+  const result = readPart(resultPath, bounds.text, "head");
   const agent = s.adapters.get(attempt.runtime)?.agent ?? true;
   return {
     resultText: result ?? (agent ? null : stdout),
-    diff: await diffOf(s, ref),
+    diff: await diffOf(s, ref, bounds.diff),
     checkTails: checkTails(join(dir, "checks")),
     resultPath: result === null ? null : resultPath,
   };
 }
 
-async function diffOf(s: Session, ref: AttemptRef): Promise<string | null> {
+async function diffOf(s: Session, ref: AttemptRef, maxBytes: number): Promise<string | null> {
   const attempt = attemptRecord(s, ref.jobId, ref.attempt);
   const repo = s.index.byId.get(ref.jobId)?.repo ?? null;
   if (
@@ -42,7 +56,7 @@ async function diffOf(s: Session, ref: AttemptRef): Promise<string | null> {
     repo,
     from: attempt.baseCommit,
     to: attempt.commit,
-    maxBytes: DIFF_MAX_BYTES,
+    maxBytes,
   });
   return diff.ok ? redactDiff(diff.value.text, s.redact) : null;
 }

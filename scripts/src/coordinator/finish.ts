@@ -7,6 +7,7 @@ import { isoTime } from "../host/clock.ts";
 import { errorCode, replaceFile } from "../host/files.ts";
 import { renderReport } from "../prove/report.ts";
 import { renderReportHtml } from "../prove/report-html.ts";
+import { keptBeside } from "./kept-beside.ts";
 import { nextActions } from "./next-actions.ts";
 import type { Session } from "./session.ts";
 import { traceReport, traceRunEnd } from "./trace-points.ts";
@@ -80,6 +81,7 @@ export async function writeReports(s: Session): Promise<void> {
     next: actions,
     nextOmitted: omitted,
     events: s.events.status(),
+    kept: keptBeside(s.runDir, s.graph),
     trace,
     now: s.clock.now(),
   };

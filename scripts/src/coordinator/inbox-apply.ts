@@ -7,6 +7,7 @@ import { isoTime } from "../host/clock.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { approvalWords } from "./approval.ts";
+import { endRejected } from "./dependents.ts";
 import {
   cancelNative,
   contentText,
@@ -14,6 +15,7 @@ import {
   finishNative,
   keepLateResult,
   startNative,
+  stopNative,
 } from "./native.ts";
 import { transitiveDependents } from "./readiness.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -140,7 +142,7 @@ async function decideApproval(
         id: `${command.kind}-${job.id}-${command.scope.slice(0, 12)}`,
         scope: command.scope,
         jobId: job.id,
-        words: approvalWords(job),
+        words: approvalWords(s, job),
         actor: command.actor,
         via: "command",
         at: isoTime(s.clock.now()),
@@ -274,15 +276,6 @@ async function cancel(
   );
 }
 
-/** Work that the harness has not started is closed; running work is the harness's to stop (`cancel_native`). */
-async function stopNative(s: Session, id: string): Promise<void> {
-  const last = jobState(s, id).attemptRecords.at(-1);
-  const job = s.index.byId.get(id);
-  if (last === undefined || job === undefined) return;
-  if (last.status === "queued") await cancelNative(s, job, last.attempt);
-  else await s.commit([{ type: "attempt", jobId: id, attempt: last.attempt, patch: { phase: "stopping" } }]);
-}
-
 const isOpen = (job: Job): boolean =>
   job.status === "queued" ||
   job.status === "interrupted" ||
@@ -299,10 +292,7 @@ async function verdict(
   });
   if (!applied.ok) return refuse(applied.error.code, applied.error.detail);
   for (const outcome of applied.value.outcomes) await scheduler.changed(outcome.jobId);
-  for (const dead of applied.value.rejectedDependents) {
-    await scheduler.end(dead.jobId, "graceful");
-    await scheduler.changed(dead.jobId);
-  }
+  await endRejected(s, scheduler, applied.value.rejectedDependents);
   const count = (acceptance: string): number =>
     applied.value.outcomes.filter((o) => o.acceptance === acceptance).length;
   const blocked = applied.value.outcomes.filter((o) => o.outcomeBlock !== null).length;

@@ -9,15 +9,18 @@ import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
 import { treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
 import { gatherLayerOne } from "../prove/gather.ts";
+import { FINDING_FLAG, findsFault, isReview, readReview } from "../prove/review-findings.ts";
 import { type LayerOneResult, verifyLayerOne, type WindowPeer } from "../prove/verify.ts";
 import { type Changes, compareFingerprints, type Fingerprint } from "../run/changes.ts";
 import { keepArtifacts, removeMaterial, writeResultOutput } from "../run/handoff.ts";
+import { reversePatch } from "../run/reverse-patch.ts";
 import { type CommittedWorktree, commitWorktree } from "../run/worktree-commit.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement } from "../runtimes/adapter.ts";
 import { isRequestedModel } from "../runtimes/model-match.ts";
 import { TRANSIENT_PATHS } from "../runtimes/registry.ts";
 import { boundaryClass } from "../runtimes/settle.ts";
 import type { Briefing } from "./briefing.ts";
+import { writeScripts } from "./check-scripts.ts";
 import { consumedBy, inputsFile } from "./consumed.ts";
 import { endWithFailure, type FailedEnd } from "./failure.ts";
 import type { Startup } from "./look-again.ts";
@@ -83,10 +86,13 @@ async function recordUnsettled(
 
 async function recordRuntimeFailure(s: Session, o: Judged, seen: Partial<Attempt>): Promise<void> {
   await removeMaterial({ cwd: o.place.cwd, jobId: o.job.id });
+  const shared = o.job.writer && o.place.worktree === null;
+  const changes = shared ? compareFingerprints(o.before, await s.observation.measure(o.place)) : null;
+  if (changes !== null) await keepReversePatch(s, o, changes);
   await endWithFailure(s, o.job, o.ordinal, {
     failureClass: o.settlement.failureClass ?? "UNKNOWN",
     detail: o.settlement.detail,
-    ...(o.job.writer && o.place.worktree === null ? { unchanged: await isUnchanged(s, o) } : {}),
+    ...(changes === null ? {} : { unchanged: isUnchanged(changes) }),
     resetAt: o.settlement.resetAt,
     patch: seen,
     ...(o.startup === undefined ? {} : { startup: o.startup }),
@@ -94,13 +100,29 @@ async function recordRuntimeFailure(s: Session, o: Judged, seen: Partial<Attempt
 }
 
 /** A writer that died in the shared checkout may be tried again only when it left the checkout as it was. */
-async function isUnchanged(s: Session, o: Judged): Promise<boolean> {
-  const changes = compareFingerprints(o.before, await s.observation.measure(o.place));
-  return (
-    changes.measured &&
-    [...changes.created, ...changes.modified, ...changes.deleted].length === 0 &&
-    changes.headMoved === null
-  );
+const isUnchanged = (changes: Changes): boolean =>
+  changes.measured &&
+  [...changes.created, ...changes.modified, ...changes.deleted].length === 0 &&
+  changes.headMoved === null;
+
+/** Its edits are in the checkout already, accepted or not: this is what stands for an undo. */
+async function keepReversePatch(s: Session, o: Judged, changes: Changes): Promise<void> {
+  const { place, job } = o;
+  if (place.worktree !== null || place.gitDir === null || !job.writer || !changes.measured) return;
+  if ([...changes.created, ...changes.modified, ...changes.deleted].length === 0) return;
+  const made = await reversePatch({ root: place.root, gitDir: place.gitDir, before: o.before, changes });
+  if (!made.ok || made.value.missing.length > 0)
+    await s.commit([
+      {
+        type: "run",
+        patch: {},
+        note: made.ok
+          ? `${job.id}: the former content of ${made.value.missing.length} changed file(s) is not known to git, so no patch takes them back: ${s.redact(made.value.missing.slice(0, 5).join(", "))}`
+          : `${job.id}: no patch could be made that takes its edits back: ${s.redact(made.error.detail)}`,
+      },
+    ]);
+  if (made.ok && made.value.patch.length > 0)
+    writePrivate(jobFile(s.runDir, job.id, "reversePatch"), made.value.patch);
 }
 
 async function verify(
@@ -113,6 +135,7 @@ async function verify(
     await s.commit([{ type: "attempt", jobId: job.id, attempt: ordinal, patch: { phase: "verifying" } }]);
   await removeMaterial({ cwd: place.cwd, jobId: job.id });
   const changes = compareFingerprints(o.before, await s.observation.measure(place));
+  await keepReversePatch(s, o, changes);
   const written = await writeResults(job, place, facts.resultText);
   if (written !== null)
     return endWithFailure(s, job, ordinal, {
@@ -134,7 +157,9 @@ async function verify(
   const patch: Partial<Attempt> = {
     ...facts.seen,
     ...evidence,
-    flags: [...new Set([...(facts.seen.flags ?? []), ...judged.flags])],
+    flags: [
+      ...new Set([...(facts.seen.flags ?? []), ...judged.flags, ...findingFlag(job, facts.resultText)]),
+    ],
   };
   if (!judged.ok) return endWithFailure(s, job, ordinal, { ...whyNotEnough(o, judged), patch });
   const kept = await keepArtifacts({
@@ -177,6 +202,8 @@ function whyNotEnough(
     detail: judged.detail,
   };
 }
+const findingFlag = (job: PlanJob, text: string | null): Attempt["flags"] =>
+  isReview(job) && text !== null && findsFault(readReview(text)) ? [FINDING_FLAG] : [];
 
 /** Outputs declared `from: result` are the coordinator's to write: an agent without write tools can still deliver a file. */
 async function writeResults(job: PlanJob, place: Workplace, text: string | null): Promise<string | null> {
@@ -231,6 +258,7 @@ async function layerOne(
     root: place.root,
     cwd: place.cwd,
     settled: true,
+    settledBy: o.adapter.kind === "internal" ? "harness" : "process",
     suspect: o.settlement.suspect,
     resultText: facts.resultText,
     resultTruncated: o.stdoutTruncated && o.adapter.output === "text",
@@ -278,6 +306,7 @@ async function evidencePatch(
   const { judged, committed } = facts;
   const fingerprint = consumedBy(s, o.job, { baseCommit: o.place.baseCommit, inputs: o.briefing.inputs });
   writePrivate(inputsFile(s.runDir, o.job.id), `${JSON.stringify(fingerprint.parts)}\n`);
+  if (judged.scripts.length > 0) writeScripts(s.runDir, o.job.id, judged.scripts);
   return {
     // A name in the workspace is text of the job like what it prints.
     checks: judged.checks.map((check) => ({ ...check, detail: s.redact(check.detail) })),

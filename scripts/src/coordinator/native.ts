@@ -203,6 +203,15 @@ export async function cancelNative(s: Session, job: PlanJob, ordinal: number): P
   });
 }
 
+/** Work that the harness has not started is closed; running work is the harness's to stop (`cancel_native`). */
+export async function stopNative(s: Session, id: string): Promise<void> {
+  const last = jobState(s, id).attemptRecords.at(-1);
+  const job = s.index.byId.get(id);
+  if (last === undefined || job === undefined) return;
+  if (last.status === "queued") await cancelNative(s, job, last.attempt);
+  else await s.commit([{ type: "attempt", jobId: id, attempt: last.attempt, patch: { phase: "stopping" } }]);
+}
+
 /** Bounds of the contract, applied by whichever command next touches the run. */
 export async function expireNative(s: Session): Promise<string[]> {
   const expired: string[] = [];

@@ -4,7 +4,6 @@ import { ulid } from "ulid";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Graph, Inventory, State } from "../core/runtime.ts";
-import { looksSecretName } from "../core/secret-patterns.ts";
 import { openEventsLog } from "../evidence/events-log.ts";
 import { openTrace } from "../evidence/trace.ts";
 import type { Clock } from "../host/clock.ts";
@@ -22,6 +21,7 @@ import { createPlane, type Plane } from "./plane.ts";
 import { credentialValues } from "./plane-setup.ts";
 import { indexJobs } from "./readiness.ts";
 import { type Refreshed, refresh } from "./refresh.ts";
+import { secretValuesOf } from "./secret-values.ts";
 import type { Session } from "./session.ts";
 
 export interface MutableSession extends Session {
@@ -98,17 +98,14 @@ function sessionOf(
   },
 ): MutableSession {
   const { store, supervisorRunId, graph, inventory } = run;
-  const secretValues = Object.entries(o.env.all())
-    .filter(([name, value]) => looksSecretName(name) && value.length >= 8)
-    .map(([, value]) => value)
-    .concat(
-      credentialValues({
-        graph,
-        root: graph.workspaceRoots[0] as string,
-        script: o.self.at(-1) ?? "",
-        env: o.env,
-      }),
-    );
+  const secretValues = secretValuesOf(o.env).concat(
+    credentialValues({
+      graph,
+      root: graph.workspaceRoots[0] as string,
+      script: o.self.at(-1) ?? "",
+      env: o.env,
+    }),
+  );
   const redact = (text: string): string => redactText(text, secretValues);
   const hardStops = new Set<() => void>();
   const records = new Map(inventory.records.map((record) => [record.id, record]));
@@ -152,6 +149,7 @@ function sessionOf(
       plane ??= createPlane(session);
       return plane;
     },
+    unions: new Map(),
     nativeOpen: new Set(),
     fault: null,
     hardStops,

@@ -9,6 +9,7 @@ import { findRepo, trackedFiles } from "../host/git.ts";
 import { buildPlan, type PlanGraph } from "../plan/build-plan.ts";
 import type { NormalJob, NormalTop } from "../plan/normal.ts";
 import type { RepoState } from "../plan/plan-input.ts";
+import { MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
 import { earlierInventory, reuseDiagnostics } from "./inventory-file.ts";
@@ -54,7 +55,7 @@ export async function planSpec(
   const earlier = o.reuse === true ? earlierInventory(loaded.root) : undefined;
   let inventory = await takeInventory({
     ids: [...runtimesOf(jobs, top), ...(classifier === null ? [] : [classifier])],
-    full: needsRouter(jobs),
+    full: needsRouter(jobs) || needsArbiter(jobs, top),
     declared: loaded.config.declared.map((d) => d.entry),
     env: o.env,
     clock: o.clock,
@@ -91,7 +92,6 @@ export async function planSpec(
         locate: loaded.locate,
         harness: o.flags.harness,
         declared: loaded.config.declared,
-        automaticArbiter: false,
       },
       flags: { yes: o.flags.yes, internal: o.flags.internal },
     });
@@ -197,6 +197,11 @@ const needsRouter = (jobs: readonly NormalJob[]): boolean =>
   jobs.some(
     (job) => job.runtime === null || isPlaceholder(job.runtime) || job.fallbackRuntime.some(isPlaceholder),
   );
+
+/** Anybody may have to judge the work, unless the spec names who does. Scripted work is judged by its own script. */
+const needsArbiter = (jobs: readonly NormalJob[], top: NormalTop): boolean =>
+  (top.arbiter.runtime === null || isPlaceholder(top.arbiter.runtime)) &&
+  jobs.some((job) => job.runtime !== MOCK_RUNTIME);
 
 async function reposOf(jobs: readonly NormalJob[], top: NormalTop): Promise<Map<string, RepoState | null>> {
   const folders = new Set([...jobs.map((job) => job.cwd), ...top.workspaceRoots]);

@@ -9,6 +9,7 @@ import {
   escalationReasons,
   type MicroSignals,
 } from "../prove/escalate.ts";
+import { openFindings } from "../prove/review-findings.ts";
 import { attemptEvidence } from "./evidence-of.ts";
 import { copyCalibration, type PlaneView } from "./plane.ts";
 import { jobState, type Session } from "./session.ts";
@@ -47,11 +48,15 @@ interface Pending {
   readonly attempt: Attempt;
 }
 
-const pendingWork = (s: Session): Pending[] =>
-  s.graph.jobs.flatMap((job) => {
+/** What a review found fault with is for a C3 call to decide, whatever the signals say. */
+function pendingWork(s: Session): Pending[] {
+  const findings = openFindings(s.graph, s.store.state);
+  return s.graph.jobs.flatMap((job) => {
     const attempt = currentAttempt(s.store.state, job.id);
-    return attempt?.status === "success" && attempt.acceptance === "pending" ? [{ job, attempt }] : [];
+    if (attempt?.status !== "success" || attempt.acceptance !== "pending") return [];
+    return findings.has(job.id) ? [] : [{ job, attempt }];
   });
+}
 
 /** Attempts that were not asked about yet and are worth it, each with what its answer can do. */
 function questionsDue(s: Session, view: PlaneView): (Pending & { readonly mode: MicroMode })[] {

@@ -27,14 +27,25 @@ export async function reconcile(s: Session): Promise<void> {
   }
 }
 
+/** An interrupted arbiter call is void: its process is ended, and the work is asked about again. */
+export async function dropUnfinishedArbiters(s: Session): Promise<void> {
+  for (const arbiter of s.store.state.arbiters.filter((a) => a.status === "running")) {
+    await endOrphan(s, { marker: attemptMarker(s.runDir, arbiter.arbiterId, 1), ...arbiter });
+    await s.commit([{ type: "arbiter", arbiter: { ...arbiter, status: "failed", reason: "interrupted" } }]);
+  }
+}
+
 async function closeInterrupted(s: Session, job: PlanJob, attempt: Attempt): Promise<void> {
-  const gone = await endOrphan(s, job, attempt);
+  const gone = await endOrphan(s, { marker: attemptMarker(s.runDir, job.id, attempt.attempt), ...attempt });
   await decide(s, job, attempt, gone);
 }
 
-/** True when nothing of the attempt is alive. */
-async function endOrphan(s: Session, job: PlanJob, attempt: Attempt): Promise<boolean> {
-  const marker = attemptMarker(s.runDir, job.id, attempt.attempt);
+/** True when nothing of it is alive. */
+async function endOrphan(
+  s: Session,
+  attempt: Pick<Attempt, "pid" | "processStartTime" | "bootId"> & { readonly marker: string },
+): Promise<boolean> {
+  const { marker } = attempt;
   if (attempt.bootId !== null && bootId() !== null && attempt.bootId !== bootId()) return true;
   if (attempt.pid !== null) {
     const ended = await endTree({

@@ -8,7 +8,10 @@ import type { Graph, Inventory, PlanJob, State } from "../core/runtime.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
 import { exec } from "../host/exec.ts";
-import { routeAgain } from "../plan/route-all.ts";
+import { judgeableOnly } from "../plan/build-plan.ts";
+import { routeAgain, routeWorld } from "../plan/route-all.ts";
+import { routeArbiter } from "../plan/route-arbiter.ts";
+import { MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
 import { freezeGraph } from "./graph-file.ts";
@@ -29,7 +32,7 @@ export interface Refreshed {
 }
 
 /** Blocks that come from the route alone. */
-const ROUTE_BLOCKS = new Set(["no-harness", "needs-onboarding", "no-live-runtime"]);
+const ROUTE_BLOCKS = new Set(["no-harness", "needs-onboarding", "no-live-runtime", "needs-arbiter"]);
 
 export async function refresh(o: {
   readonly runDir: string;
@@ -52,7 +55,9 @@ export async function refresh(o: {
   );
   const inventory = await takeInventory({
     ids: runtimesInUse(o.graph),
-    full: waiting.some((job) => wanted(job) === null || isPlaceholder(wanted(job) as string)),
+    full:
+      waiting.some((job) => wanted(job) === null || isPlaceholder(wanted(job) as string)) ||
+      needsArbiter(o.graph),
     declared,
     env: o.env,
     clock: o.clock,
@@ -61,29 +66,32 @@ export async function refresh(o: {
     rate: ratingBy(config),
   });
   writeInventory(o.runDir, inventory);
-  const routes = new Map(
-    waiting.map((job) => [
-      job.id,
-      routeAgain(job, o.graph, {
-        inventory,
-        policy: config.policy,
-        facts: {
-          traits: (id) => adapterFor(id, declared),
-          repoOf: () => null,
-          trackedFiles: () => [],
-          harness,
-          declared: config.declared,
-          automaticArbiter: false,
-        },
-        flags: o.graph.flags,
-      }),
-    ]),
-  );
-  const rerouted = waiting.filter((job) => routes.get(job.id)?.blocked === null).map((job) => job.id);
+  const planning = {
+    inventory,
+    policy: config.policy,
+    facts: {
+      traits: (id: string) => adapterFor(id, declared),
+      repoOf: () => null,
+      trackedFiles: () => [],
+      harness,
+      declared: config.declared,
+    },
+    flags: o.graph.flags,
+  };
+  const world = routeWorld(planning);
+  const routes = new Map(waiting.map((job) => [job.id, routeAgain(job, o.graph, planning)]));
+  const routed = o.graph.jobs.map((job) => ({ ...job, route: routes.get(job.id) ?? job.route }));
+  // Who may judge is looked at again as a whole: a judge that was set up since counts for all that waits.
+  const arbiter = routeArbiter(o.graph.arbiter, routed, world);
+  const jobs = routed.map((job) => (routes.has(job.id) ? judgeableOnly(job, arbiter, world) : job));
+  const rerouted = waiting
+    .filter((job) => jobs.find((one) => one.id === job.id)?.route.blocked === null)
+    .map((job) => job.id);
   const graph: Graph = {
     ...o.graph,
     harness,
-    jobs: o.graph.jobs.map((job) => ({ ...job, route: routes.get(job.id) ?? job.route })),
+    arbiter: { ...o.graph.arbiter, route: arbiter },
+    jobs,
   };
   return {
     graph,
@@ -94,6 +102,10 @@ export async function refresh(o: {
     authChanged: authChanges(o, inventory),
   };
 }
+
+const needsArbiter = (graph: Graph): boolean =>
+  (graph.arbiter.runtime === null || isPlaceholder(graph.arbiter.runtime)) &&
+  graph.jobs.some((job) => job.route.chain[0]?.runtime !== MOCK_RUNTIME);
 
 const wanted = (job: PlanJob): string | null => job.requested?.runtime ?? null;
 

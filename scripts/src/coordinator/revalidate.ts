@@ -7,6 +7,7 @@ import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { readTextIfPresent, sha256File } from "../host/files.ts";
 import { changedInputs } from "../prove/fingerprint.ts";
 import type { JournalRecord } from "../state/records.ts";
+import { changedScripts } from "./check-scripts.ts";
 import { consumedBy, inputsFile } from "./consumed.ts";
 import { jobState, type Session } from "./session.ts";
 import { knownWorkplace } from "./workplace.ts";
@@ -23,6 +24,7 @@ export async function revalidate(s: Session): Promise<JournalRecord[]> {
       ...job.dependsOn.filter((id) => stale.has(id)).map((id) => `\`${id}\` runs again`),
       ...(await inputReasons(s, job, last)),
       ...(await outputReasons(s, job, last)),
+      ...(await scriptReasons(s, job, last)),
     ];
     if (reasons.length === 0) continue;
     const why = `runs again because ${reasons.slice(0, 5).join("; ")}`;
@@ -105,6 +107,15 @@ async function outputReasons(s: Session, job: PlanJob, last: Attempt): Promise<s
     );
   }
   return reasons;
+}
+
+/** A check that would do something else now says nothing about the work any more. */
+async function scriptReasons(s: Session, job: PlanJob, last: Attempt): Promise<string[]> {
+  const place = knownWorkplace(s, job, last);
+  const changed = await changedScripts({ runDir: s.runDir, jobId: job.id, root: place.root });
+  return changed
+    .filter((path) => place.worktree !== null || !changedLater(s, job, path))
+    .map((path) => `check script \`${path}\` changed`);
 }
 
 function changedLater(s: Session, job: PlanJob, path: string): boolean {

@@ -6,6 +6,7 @@ import { replaceFile } from "../host/files.ts";
 import { renderReport } from "../prove/report.ts";
 import { renderReportHtml } from "../prove/report-html.ts";
 import { readInventory } from "./inventory-file.ts";
+import { keptBeside } from "./kept-beside.ts";
 import type { RunView } from "./view.ts";
 
 export async function rewriteReport(o: { view: RunView; script: string; now: number }): Promise<void> {
@@ -18,6 +19,7 @@ export async function rewriteReport(o: { view: RunView; script: string; now: num
     runDir: view.runDir,
     script: o.script,
     events: null,
+    kept: keptBeside(view.runDir, view.graph),
     trace: traceStatusOf(join(view.runDir, RUN_FILES.trace), { open: view.coordinatorAlive }),
     now: o.now,
     next: view.actions,

@@ -13,8 +13,11 @@ export function verificationRunner(s: Session, job: PlanJob, attempt: number): R
     runDeclaredCommand(s, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
 }
 
+/** What running a command needs of a session, so that a command line can do it too. */
+export type CommandHost = Pick<Session, "runDir" | "secretValues" | "clock" | "env" | "onHardStop" | "fail">;
+
 export async function runDeclaredCommand(
-  s: Session,
+  s: CommandHost,
   o: {
     argv: readonly string[];
     cwd: string;

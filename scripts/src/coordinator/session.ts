@@ -6,6 +6,7 @@ import type { EventsLog } from "../evidence/events-log.ts";
 import type { Trace } from "../evidence/trace.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
+import type { BundledUnion } from "../prove/bundle.ts";
 import type { Adapter } from "../runtimes/adapter.ts";
 import type { JournalRecord } from "../state/records.ts";
 import type { Store } from "../state/store.ts";
@@ -38,6 +39,8 @@ export interface Session {
   redact(text: string): string;
   /** A runtime was asked again: its new record counts from here on. */
   renew(record: RuntimeRecord): void;
+  /** Trial merges that held, by what was merged. */
+  readonly unions: Map<string, BundledUnion>;
   /** Jobs whose native attempt is in a harness's hands. */
   readonly nativeOpen: Set<string>;
   /** Registers what must be ended when the user asks a second time; returns how to take it back. */

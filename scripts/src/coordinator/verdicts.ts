@@ -1,16 +1,26 @@
-/** A verdict becomes outcomes: checked against what was asked, read at its least favourable, recorded in one commit. */
-import type { Arbiter } from "../core/generated/state.ts";
+/** Verdicts become outcomes: checked against what was asked, read at their least favourable, recorded in one commit. */
+import type { Verdict } from "../core/generated/verdict.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { isoTime } from "../host/clock.ts";
 import {
   boundReasons,
+  type Independence,
   nativeIndependence,
-  outcomesAfterVerdict,
+  outcomesOfRound,
   type RoundOutcome,
 } from "../prove/accept.ts";
 import type { AttemptRef } from "../prove/bundle.ts";
-import { checkVerdict, type EffectiveVerdict, effectiveVerdicts, parseVerdict } from "../prove/verdict.ts";
+import { currentAttempt } from "../prove/current-attempt.ts";
+import { openFindings } from "../prove/review-findings.ts";
+import {
+  type Arbiter,
+  checkVerdict,
+  type EffectiveVerdict,
+  effectiveOfRound,
+  parseVerdict,
+} from "../prove/verdict.ts";
 import type { JournalRecord } from "../state/records.ts";
+import { transitiveDependencies } from "./readiness.ts";
 import { jobState, type Session } from "./session.ts";
 import { traceVerdict } from "./trace-points.ts";
 
@@ -19,33 +29,26 @@ export interface VerdictRefusal {
   readonly detail: string;
 }
 
-/** For an arbiter that we started: whatever it answered settles the call; a bad answer blocks the work, never passes it. */
-export async function applyVerdictText(
+/** A verdict that answers what its arbiter was asked, and how far it may be believed. */
+export interface Answer {
+  readonly arbiter: Arbiter;
+  readonly verdict: Verdict;
+  readonly independence: Independence;
+  readonly handle: string | null;
+}
+
+/** Parses an arbiter's final text and checks what it is bound to. The error says why it is no verdict on this call. */
+export function readAnswer(
   s: Session,
-  o: {
-    arbiterId: string;
-    text: string;
-    handle: string | null;
-    independence: NonNullable<Arbiter["independence"]>;
-  },
-): Promise<RoundOutcome | null> {
-  const arbiter = findArbiter(s, o.arbiterId);
+  o: { readonly arbiter: Arbiter; readonly text: string },
+): Result<Verdict, VerdictRefusal> {
   const parsed = parseVerdict(o.text);
-  const refused = parsed.ok ? null : (parsed.error[0]?.message ?? "no verdict in the answer");
-  const checked = parsed.ok ? checkVerdict({ verdict: parsed.value, arbiter, state: s.store.state }) : null;
-  if (checked === null || !checked.ok) {
-    const reason = checked === null ? refused : checked.ok ? null : checked.error.detail;
-    await failArbiter(s, arbiter, reason ?? "the arbiter failed");
-    return null;
-  }
-  const effective = effectiveVerdicts({ verdict: checked.value, graph: s.graph, state: s.store.state });
-  return recordRound(s, {
-    arbiter,
-    effective,
-    independence: o.independence,
-    handle: o.handle,
-    overall: checked.value.overall,
-  });
+  if (!parsed.ok)
+    return err({
+      code: parsed.error[0]?.code ?? "malformed-verdict",
+      detail: parsed.error.map((d) => d.message).join(" ") || "no verdict in the answer",
+    });
+  return checkVerdict({ verdict: parsed.value, arbiter: o.arbiter, state: s.store.state });
 }
 
 /** For a verdict that a harness brings: refused with a reason while the call stays open, or applied. */
@@ -66,6 +69,11 @@ export async function applyNativeVerdict(
       detail:
         "The verdict names a bundle that is not, or no longer, being asked about. Read `next` for the current one.",
     });
+  if (arbiter.via !== "native")
+    return err({
+      code: "not-asked",
+      detail: `\`${arbiter.arbiterId}\` is a call of the coordinator's own: only its own process answers it.`,
+    });
   if (arbiter.status === "answered")
     return err({ code: "already-answered", detail: `\`${arbiter.arbiterId}\` has its verdict already.` });
   const checked = checkVerdict({ verdict: parsed.value, arbiter, state: s.store.state });
@@ -76,57 +84,38 @@ export async function applyNativeVerdict(
     state: s.store.state,
     graph: s.graph,
   });
-  const effective = effectiveVerdicts({ verdict: checked.value, graph: s.graph, state: s.store.state });
-  return ok(
-    await recordRound(s, {
-      arbiter,
-      effective,
-      independence,
-      handle: o.handle,
-      overall: checked.value.overall,
-    }),
-  );
+  const answers = [{ arbiter, verdict: checked.value, independence, handle: o.handle }];
+  return ok(await recordRound(s, { answers, waiting: new Set() }));
 }
 
-async function recordRound(
+/**
+ * Records what a round of arbiters said, all together. `waiting`: jobs of the round that nobody answered for; work above
+ * them stays as it is until somebody does.
+ */
+export async function recordRound(
   s: Session,
-  o: {
-    arbiter: Arbiter;
-    effective: readonly EffectiveVerdict[];
-    independence: NonNullable<Arbiter["independence"]>;
-    handle: string | null;
-    overall: NonNullable<Arbiter["overall"]>;
-  },
+  o: { readonly answers: readonly Answer[]; readonly waiting: ReadonlySet<string> },
 ): Promise<RoundOutcome> {
-  const round = outcomesAfterVerdict({
+  const effective = effectiveOfRound({
+    verdicts: o.answers.map((answer) => answer.verdict),
     graph: s.graph,
     state: s.store.state,
-    arbiter: o.arbiter,
-    effective: o.effective,
-    independence: o.independence,
+    findings: openFindings(s.graph, s.store.state),
+  }).filter((one) => !transitiveDependencies(s.index, one.jobId).some((id) => o.waiting.has(id)));
+  const round = outcomesOfRound({
+    graph: s.graph,
+    state: s.store.state,
+    answers: o.answers.map((answer) => ({
+      arbiter: answer.arbiter,
+      independence: answer.independence,
+      effective: effective.filter((one) => judged(answer.arbiter, one)),
+    })),
   });
-  const own = new Map(o.effective.map((e) => [`${e.jobId}#${e.attempt}`, e]));
-  const records: JournalRecord[] = [
-    {
-      type: "arbiter",
-      arbiter: {
-        ...o.arbiter,
-        status: "answered",
-        answeredAt: isoTime(s.clock.now()),
-        overall: o.overall,
-        handle: o.handle,
-        independence: o.independence,
-        attempts: o.arbiter.attempts.map((a) => {
-          const verdict = own.get(`${a.jobId}#${a.attempt}`);
-          return {
-            ...a,
-            verdict: verdict?.own ?? null,
-            reasons: boundReasons((verdict?.reasons ?? []).map((r) => s.redact(r))),
-          };
-        }),
-      },
-    },
-  ];
+  const now = isoTime(s.clock.now());
+  const records: JournalRecord[] = o.answers.map((answer) => ({
+    type: "arbiter",
+    arbiter: answeredEntry(s, answer, { effective, now }),
+  }));
   for (const outcome of round.outcomes) {
     records.push({
       type: "attempt",
@@ -141,37 +130,91 @@ async function recordRound(
     });
     records.push({ type: "job", jobId: outcome.jobId, patch: { outcomeBlock: outcome.outcomeBlock } });
   }
-  for (const dead of round.rejectedDependents) {
-    const job = jobState(s, dead.jobId);
-    if (job.status === "queued")
-      records.push({
-        type: "job",
-        jobId: dead.jobId,
-        patch: {
-          block: {
-            code: "dependency-rejected",
-            detail: `\`${dead.dependency}\` was rejected, and this job depends on it.`,
-          },
-        },
-      });
-  }
+  for (const dead of round.rejectedDependents) records.push(...blockRejected(s, dead));
   await s.commit(records);
-  for (const outcome of round.outcomes) traceVerdict(s, o.arbiter, outcome);
+  for (const outcome of round.outcomes) {
+    const by = o.answers.find((answer) => answer.arbiter.arbiterId === outcome.arbitration?.arbiterId);
+    traceVerdict(s, (by ?? (o.answers[0] as Answer)).arbiter, outcome);
+  }
   return round;
 }
 
-async function failArbiter(s: Session, arbiter: Arbiter, reason: string): Promise<void> {
-  const refs = arbiter.attempts.map(({ jobId, attempt }) => ({ jobId, attempt }));
-  await s.commit([
+const judged = (arbiter: Arbiter, one: AttemptRef): boolean =>
+  arbiter.attempts.some((a) => a.jobId === one.jobId && a.attempt === one.attempt);
+
+function answeredEntry(
+  s: Session,
+  { arbiter, verdict, independence, handle }: Answer,
+  o: { readonly effective: readonly EffectiveVerdict[]; readonly now: string },
+): Arbiter {
+  const own = new Map(o.effective.map((e) => [`${e.jobId}#${e.attempt}`, e]));
+  return {
+    ...arbiter,
+    status: "answered",
+    answeredAt: o.now,
+    overall: verdict.overall,
+    handle,
+    independence,
+    attempts: arbiter.attempts.map((a) => {
+      const one = own.get(`${a.jobId}#${a.attempt}`);
+      return {
+        ...a,
+        verdict: one?.own ?? null,
+        reasons: boundReasons((one?.reasons ?? []).map((r) => s.redact(r))),
+      };
+    }),
+  };
+}
+
+/** A job above rejected work that has not finished: it never starts, or is ended by the caller and then blocked. */
+export function blockRejected(
+  s: Session,
+  dead: RoundOutcome["rejectedDependents"][number],
+  o: { readonly ended?: boolean } = {},
+): JournalRecord[] {
+  const job = jobState(s, dead.jobId);
+  if (job.status !== "queued" && o.ended !== true) return [];
+  if (job.block?.code === "dependency-rejected") return [];
+  return [
+    {
+      type: "job",
+      jobId: dead.jobId,
+      patch: {
+        block: {
+          code: "dependency-rejected",
+          detail: `\`${dead.dependency}\` was rejected, and this job depends on it.`,
+        },
+        pendingAttempt: null,
+      },
+    },
+  ];
+}
+
+/** The call gave no usable verdict. Work that changed meanwhile is not blamed for that: it is asked about again. */
+export function failedCall(
+  s: Session,
+  o: { readonly arbiter: Arbiter; readonly reason: string; readonly block: boolean },
+): JournalRecord[] {
+  const refs = o.arbiter.attempts.filter(
+    (a) => currentAttempt(s.store.state, a.jobId)?.attempt === a.attempt,
+  );
+  return [
     {
       type: "arbiter",
-      arbiter: { ...arbiter, status: "failed", answeredAt: isoTime(s.clock.now()), reason: s.redact(reason) },
+      arbiter: {
+        ...o.arbiter,
+        status: "failed",
+        answeredAt: isoTime(s.clock.now()),
+        reason: s.redact(o.reason),
+      },
     },
-    ...blockOutcomes(s, refs, {
-      code: "arbiter-blocked",
-      detail: `The arbiter gave no usable verdict: ${s.redact(reason)}`,
-    }),
-  ]);
+    ...(o.block
+      ? blockOutcomes(s, refs, {
+          code: "arbiter-blocked",
+          detail: `The arbiter gave no usable verdict: ${s.redact(o.reason)}`,
+        })
+      : []),
+  ];
 }
 
 export function blockOutcomes(
@@ -182,10 +225,4 @@ export function blockOutcomes(
   return refs
     .filter((ref) => jobState(s, ref.jobId).outcomeBlock?.code !== block.code)
     .map((ref) => ({ type: "job", jobId: ref.jobId, patch: { outcomeBlock: block } }));
-}
-
-function findArbiter(s: Session, id: string): Arbiter {
-  const arbiter = s.store.state.arbiters.find((a) => a.arbiterId === id);
-  if (arbiter === undefined) throw new Error(`state.json has no arbiter ${id}`);
-  return arbiter;
 }

@@ -178,6 +178,12 @@ function gitDirOf(topLevel: string): string | null {
   }
 }
 
+/** Where all worktrees of a checkout's repository are registered. */
+export function commonDirOfRepo(repo: string): string {
+  const gitDir = gitDirOf(repo);
+  return gitDir === null ? repo : commonDirOf(gitDir);
+}
+
 function commonDirOf(gitDir: string): string {
   try {
     return resolve(gitDir, readFileSync(join(gitDir, "commondir"), "utf8").trim());

@@ -10,6 +10,7 @@ export const RUN_FILES = {
   trace: "trace.jsonl",
   report: "report.md",
   reportHtml: "report.html",
+  integrations: "integrations.json",
   lock: "lock",
   inbox: "inbox",
   worktrees: "worktrees",
@@ -28,6 +29,8 @@ export const JOB_FILES = {
   status: "status.json",
   handoff: "handoff",
   artifacts: "artifacts",
+  /** Takes back what a writer without a worktree changed in the checkout. */
+  reversePatch: "reverse.patch",
 } as const;
 
 /** Relative to the first workspace root. */

@@ -9,3 +9,18 @@ export interface Clock {
 export const systemClock: Clock = { now: () => Date.now(), mono: () => performance.now() };
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+/** Resolves after `ms`, or when what `halt` was given is called. */
+export function sleepUntil(o: {
+  readonly ms: number;
+  readonly halt: (wakeUp: () => void) => void;
+}): Promise<void> {
+  return new Promise((resolve) => {
+    // setTimeout takes at most 2^31-1 ms.
+    const timer = setTimeout(resolve, Math.min(o.ms, 2_000_000_000));
+    o.halt(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -5,6 +5,8 @@ interface Named {
   readonly jobId: string;
   readonly attempt: number;
   readonly treeSha256: string | null;
+  /** Reviews that the answer has to name, as the template of the brief lists them. */
+  readonly reviews: readonly string[];
 }
 
 /** The verdict document as text. A prompt without a bundle answers prose, as a confused arbiter would. */
@@ -27,9 +29,14 @@ function judged(named: Named, scripted: MockVerdict) {
   const answer: Exclude<MockVerdict, string> =
     typeof scripted === "string" ? { verdict: scripted } : scripted;
   return {
-    ...named,
+    jobId: named.jobId,
+    attempt: named.attempt,
+    treeSha256: named.treeSha256,
     verdict: answer.verdict,
-    reasons: answer.reasons ?? [`scripted: ${answer.verdict}`],
+    reasons: answer.reasons ?? [
+      `scripted: ${answer.verdict}`,
+      ...named.reviews.map((review) => `${review}: scripted: ${answer.verdict}`),
+    ],
     unsupportedClaims: [],
     contradictions: [],
     unresolved: [],
@@ -62,10 +69,13 @@ const isNamed = (entry: unknown): entry is Named =>
   typeof (entry as Named).jobId === "string" &&
   Number.isInteger((entry as Named).attempt);
 
-const pickNamed = (entry: Named): Named => ({
+const pickNamed = (entry: Named & { readonly reasons?: unknown }): Named => ({
   jobId: entry.jobId,
   attempt: entry.attempt,
   treeSha256: typeof entry.treeSha256 === "string" ? entry.treeSha256 : null,
+  reviews: (Array.isArray(entry.reasons) ? entry.reasons : []).flatMap(
+    (reason: unknown) => /^<([a-z0-9][a-z0-9._-]*): /.exec(String(reason))?.[1] ?? [],
+  ),
 });
 
 /** Objects that begin a line, alone or in a fenced block; braces inside strings do not count. */

@@ -2,6 +2,7 @@
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { Graph, PlanJob } from "../core/generated/graph.ts";
 import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
+import type { RouteWorld } from "./candidates.ts";
 import { type Derivation, deriveJobs } from "./derive.ts";
 import { dispatchCeiling } from "./failure.ts";
 import { criticalPath, stagesById } from "./job-graph.ts";
@@ -9,7 +10,7 @@ import type { PlanInput } from "./plan-input.ts";
 import { toPlanJob } from "./plan-job.ts";
 import { claimDiagnostics, distinctRepos, routeDiagnostics, runDiagnostics } from "./plan-notes.ts";
 import { routeAll, routeWorld } from "./route-all.ts";
-import { routeArbiter } from "./route-arbiter.ts";
+import { routeArbiter, unjudgeable } from "./route-arbiter.ts";
 import type { Route } from "./route-words.ts";
 
 export type PlanGraph = Omit<Graph, "runId" | "createdAt">;
@@ -26,8 +27,9 @@ export function buildPlan(input: PlanInput): Plan {
   if (derived.value === null) return { graph: null, diagnostics: derived.diagnostics };
   const world = routeWorld(input);
   const routed = routeAll(derived.value, world);
-  const jobs = routed.map((one) => toPlanJob(one, derived.value as Derivation));
-  const arbiter = routeArbiter(input.normal.top.arbiter, jobs, world, input.facts.automaticArbiter);
+  const planned = routed.map((one) => toPlanJob(one, derived.value as Derivation));
+  const arbiter = routeArbiter(input.normal.top.arbiter, planned, world);
+  const jobs = planned.map((job) => judgeableOnly(job, arbiter, world));
   const diagnostics = [
     ...derived.diagnostics,
     ...routed.flatMap((one) => routeDiagnostics(one, input)),
@@ -35,6 +37,12 @@ export function buildPlan(input: PlanInput): Plan {
     ...runDiagnostics(jobs, arbiter, input, derived.value),
   ];
   return { graph: assemble(input, derived.value, jobs, arbiter, diagnostics), diagnostics };
+}
+
+/** External work that nobody could accept does not start. */
+export function judgeableOnly(job: PlanJob, arbiter: Route, world: RouteWorld): PlanJob {
+  const blocked = unjudgeable(job, arbiter, world);
+  return blocked === null ? job : { ...job, route: { ...job.route, chain: [], blocked } };
 }
 
 function assemble(
@@ -48,6 +56,7 @@ function assemble(
   const { graph } = derivation;
   const repos = distinctRepos(derivation.jobs);
   const used = usedRuntimes(jobs, arbiter);
+  for (const name of [top.arbiter.runtime, ...top.arbiter.fallbackRuntime]) if (name !== null) used.add(name);
   return {
     schemaVersion: 1,
     name: top.name,

@@ -43,8 +43,6 @@ export interface DeriveFacts {
 export interface PlanFacts extends DeriveFacts {
   readonly harness: { readonly name: string; readonly subagents: boolean };
   readonly declared: readonly DeclaredSource[];
-  /** False while verdicts on work of real agents are only asked from the harness. */
-  readonly automaticArbiter: boolean;
   readonly outcomes?: (candidate: RouteCandidate, task: Task | null) => Outcome | null;
 }
 

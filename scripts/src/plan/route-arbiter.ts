@@ -1,21 +1,19 @@
 /** Who judges the run: the same filter and ranking, asked for an independent C3 reader of all work together. */
 import type { PlanJob } from "../core/generated/graph.ts";
 import type { RouteWorld } from "./candidates.ts";
-import { MOCK } from "./capability.ts";
+import { isLive, MOCK } from "./capability.ts";
+import { provenReadOnly } from "./controls.ts";
 import type { NormalArbiter } from "./normal.ts";
 import { routeJob } from "./route.ts";
 import type { Route } from "./route-words.ts";
 
+type ArbiterPins = Pick<NormalArbiter, "runtime" | "fallbackRuntime" | "model" | "effort">;
+
 /**
- * The arbiter's route over the planned leaders of all jobs. While `automatic` is false, only work of `mock` is judged
- * by a route; other verdicts are asked from the harness, and the route says so as `needs-arbiter`.
+ * The arbiter's route over the planned leaders of all jobs: everybody who may be called, in the order of preference. The
+ * choice of each round starts from it, with who really did the work. Without anybody verdicts are asked from the harness.
  */
-export function routeArbiter(
-  arbiter: NormalArbiter,
-  jobs: readonly PlanJob[],
-  world: RouteWorld,
-  automatic: boolean,
-): Route {
+export function routeArbiter(arbiter: ArbiterPins, jobs: readonly PlanJob[], world: RouteWorld): Route {
   const leaders = jobs.flatMap((job) => job.route.chain.slice(0, 1));
   const families = new Set(leaders.flatMap((lead) => (lead.kind === "program" ? [] : [lead.family])));
   const runtimes = [...new Set(leaders.map((lead) => lead.runtime))].sort();
@@ -41,16 +39,39 @@ export function routeArbiter(
     },
     world,
   );
-  if (onlyMock) return route;
-  const asked = "verdicts are asked from the harness by `arbitrate_native`, in a session of its own";
-  if (automatic)
-    return route.chain.length > 0 ? route : { ...route, blocked: { code: "needs-arbiter", detail: asked } };
+  if (onlyMock || route.chain.length > 0) return route;
   return {
     ...route,
-    chain: [],
-    runnerUp: null,
-    margin: null,
-    why: [],
-    blocked: { code: "needs-arbiter", detail: asked },
+    blocked: {
+      code: "needs-arbiter",
+      detail: "verdicts are asked from the harness by `arbitrate_native`, in a session of its own",
+    },
+  };
+}
+
+/**
+ * Why nobody at hand could accept this external work, or null. An attested substitute does not do for it, so it may not even
+ * start: its effect could not be taken back when nobody accepts it.
+ */
+export function unjudgeable(
+  job: Pick<PlanJob, "id" | "riskTier" | "route">,
+  arbiter: Route,
+  world: Pick<RouteWorld, "records">,
+): NonNullable<Route["blocked"]> | null {
+  const [lead] = job.route.chain;
+  if (job.riskTier !== "R3" || lead === undefined || lead.runtime === MOCK.id) return null;
+  const differs = (family: string | null): boolean =>
+    lead.kind === "program" || (family !== null && lead.family !== null && family !== lead.family);
+  const records = new Map(world.records.map((record) => [record.id, record]));
+  const called = arbiter.chain.some((member) => {
+    const record = records.get(member.runtime);
+    if (record === undefined || member.kind !== "cli" || member.runtime === MOCK.id) return false;
+    return differs(member.family) || provenReadOnly(record);
+  });
+  const harness = records.get("internal");
+  if (called || (harness !== undefined && isLive(harness) && differs(harness.family))) return null;
+  return {
+    code: "needs-arbiter",
+    detail: `R3 work needs an arbiter of another model family than ${lead.family === null ? "its own, which is unknown" : `\`${lead.family}\``}, or one whose tools are provably withheld; none is at hand, so \`${job.id}\` does not start`,
   };
 }

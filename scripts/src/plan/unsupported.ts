@@ -32,16 +32,8 @@ const perJob = (
   used: (spec) => spec.jobs.flatMap((job, index) => (used(job) ? [["jobs", index, field]] : [])),
 });
 
-/** The only arbiter that is called; other pins would be ignored. */
-const CALLED_ARBITER = "mock";
-
 export const UNSUPPORTED_FIELDS: readonly UnsupportedField[] = [
   top("budget", "stops admission when a cost is reached", (spec) => spec.budget !== undefined),
-  top("arbiter", "chooses the judge of work that is not mock", ({ arbiter }) => {
-    if (arbiter === undefined || arbiter.runtime === CALLED_ARBITER) return false;
-    const { runtime, fallback_runtime, model, effort } = arbiter;
-    return [runtime, fallback_runtime, model, effort].some((pin) => pin !== undefined);
-  }),
   {
     field: "defaults.benchmark",
     behaviour: "limits the age of benchmark evidence",

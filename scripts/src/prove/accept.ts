@@ -1,5 +1,6 @@
 /** What a verdict does to the run: outcomes as plain values, which the coordinator turns into records. */
 import type { Attempt, Graph, ReopenableBlock, State } from "../core/runtime.ts";
+import { differs } from "./arbiter-choice.ts";
 import { currentAttempt } from "./current-attempt.ts";
 import type { Arbiter, EffectiveVerdict } from "./verdict.ts";
 
@@ -26,9 +27,13 @@ export interface RoundOutcome {
   readonly rejectedDependents: readonly { readonly jobId: string; readonly dependency: string }[];
 }
 
-interface RoundInput {
+interface Run {
   readonly graph: Graph;
   readonly state: State;
+}
+
+/** What one arbiter of the round said. */
+export interface RoundAnswer {
   readonly arbiter: Arbiter;
   readonly effective: readonly EffectiveVerdict[];
   readonly independence: Independence;
@@ -38,17 +43,23 @@ interface RoundInput {
  * Turns one answered round into outcomes. A verdict decides only where its independence suffices: `not-independent`
  * decides nothing, and at R3 a native substitute does not either, since nobody verified that it could not write.
  */
-export function outcomesAfterVerdict(input: RoundInput): RoundOutcome {
+export function outcomesAfterVerdict(input: Run & RoundAnswer): RoundOutcome {
+  return outcomesOfRound({ graph: input.graph, state: input.state, answers: [input] });
+}
+
+/** All arbiters of a round together, since the work that one judged may stand on what another one judged. */
+export function outcomesOfRound(input: Run & { readonly answers: readonly RoundAnswer[] }): RoundOutcome {
   const outcomes = new Map<string, AttemptOutcome>();
-  for (const effective of input.effective) {
-    const attempt = currentAttempt(input.state, effective.jobId);
-    if (attempt?.attempt !== effective.attempt || attempt.acceptance !== "pending") continue;
-    outcomes.set(effective.jobId, outcomeOf(input, attempt, effective));
-  }
+  for (const answer of input.answers)
+    for (const effective of answer.effective) {
+      const attempt = currentAttempt(input.state, effective.jobId);
+      if (attempt?.attempt !== effective.attempt || attempt.acceptance !== "pending") continue;
+      outcomes.set(effective.jobId, outcomeOf(answer, attempt, effective));
+    }
   return withDependents(input, outcomes);
 }
 
-function outcomeOf(input: RoundInput, attempt: Attempt, effective: EffectiveVerdict): AttemptOutcome {
+function outcomeOf(input: RoundAnswer, attempt: Attempt, effective: EffectiveVerdict): AttemptOutcome {
   const reasons = boundReasons(effective.reasons);
   const base = {
     jobId: effective.jobId,
@@ -85,7 +96,7 @@ function outcomeOf(input: RoundInput, attempt: Attempt, effective: EffectiveVerd
   }
 }
 
-function independenceBlock(input: RoundInput, attempt: Attempt): AttemptOutcome["outcomeBlock"] {
+function independenceBlock(input: RoundAnswer, attempt: Attempt): AttemptOutcome["outcomeBlock"] {
   const { arbiter, independence } = input;
   if (independence === "not-independent")
     return {
@@ -121,7 +132,7 @@ export function boundReasons(reasons: readonly string[]): string[] {
  * Outcomes carry upwards whether or not this arbiter saw the work above: a rejection rejects it, finished or not, and
  * nothing is accepted above work on which this verdict could not decide.
  */
-function withDependents(input: RoundInput, own: ReadonlyMap<string, AttemptOutcome>): RoundOutcome {
+function withDependents(input: Run, own: ReadonlyMap<string, AttemptOutcome>): RoundOutcome {
   const rejected = new Set<string>();
   const undecided = new Map<string, AttemptOutcome>();
   const rejectedDependents: { jobId: string; dependency: string }[] = [];
@@ -197,10 +208,32 @@ export function nativeIndependence(input: {
   if (handle === null || usedHandles(input.state, input.arbiter.arbiterId).has(handle))
     return "not-independent";
   const families = producerFamilies(input.arbiter, input.state, input.graph);
-  const known = input.arbiter.family;
-  return known !== null && !families.has(null) && !families.has(known)
-    ? "independent"
-    : "not-independent-substituted";
+  // Nobody vouches for the judgment of a context that no harness attests: it stays a substitute.
+  const attested = input.arbiter.runtime !== null || input.arbiter.family !== null;
+  return attested && differs(input.arbiter.family, families) ? "independent" : "not-independent-substituted";
+}
+
+/**
+ * The same for a CLI that we called. It was planned with a family, and tools withheld for sure or by word; what its own
+ * stream says about model and session counts before the plan does.
+ */
+export function cliIndependence(input: {
+  readonly arbiter: Arbiter;
+  readonly verified: boolean;
+  /** Its session, or null when the runtime names none: a process of its own is a session of its own. */
+  readonly handle: string | null;
+  /** It answered with another model than was asked for, so nobody knows whose it is. */
+  readonly modelMismatch: boolean;
+  readonly state: State;
+  readonly graph: Graph;
+}): Independence {
+  const handle = comparable(input.handle);
+  if (handle !== null && usedHandles(input.state, input.arbiter.arbiterId).has(handle))
+    return "not-independent";
+  const families = producerFamilies(input.arbiter, input.state, input.graph);
+  const family = input.modelMismatch ? null : input.arbiter.family;
+  if (differs(family, families)) return "independent";
+  return input.verified ? "not-independent-substituted" : "not-independent";
 }
 
 /** Handles differ only by what names them, not by case or padding; a placeholder left in place names nobody. */
@@ -225,7 +258,11 @@ function usedHandles(state: State, arbiterId: string): Set<string> {
 }
 
 /** Families of the models that did the arbiter's work; null among them: one is unknown. Programs have none. */
-function producerFamilies(arbiter: Arbiter, state: State, graph: Graph): Set<string | null> {
+function producerFamilies(
+  arbiter: Pick<Arbiter, "attempts">,
+  state: State,
+  graph: Graph,
+): Set<string | null> {
   const plans = new Map(graph.jobs.map((job) => [job.id, job]));
   const families = new Set<string | null>();
   for (const { jobId, attempt: ordinal } of arbiter.attempts) {
@@ -238,5 +275,5 @@ function producerFamilies(arbiter: Arbiter, state: State, graph: Graph): Set<str
   return families;
 }
 
-const isProgram = (job: Graph["jobs"][number] | undefined, runtime: string): boolean =>
+export const isProgram = (job: Graph["jobs"][number] | undefined, runtime: string): boolean =>
   job?.route.chain.some((member) => member.runtime === runtime && member.kind === "program") ?? false;

@@ -1,8 +1,7 @@
-/** Who may judge which work: the choice order for arbiters, as a pure function of inventory and run. */
-import type { Inventory, RuntimeRecord } from "../core/runtime.ts";
-import { capabilityAtLeast } from "../core/tiers.ts";
-import type { Independence } from "./accept.ts";
+/** Who may judge which work: the choice order for arbiters, as a pure function of the planned candidates and the run. */
+import type { Candidate, RuntimeRecord } from "../core/runtime.ts";
 import { MOCK_RUNTIME } from "./current-attempt.ts";
+import type { Arbiter } from "./verdict.ts";
 
 /** One attempt that waits for a verdict, and who did it. */
 export interface Producer {
@@ -16,139 +15,131 @@ export interface Producer {
   readonly riskTier: string;
 }
 
-interface ArbiterCall {
+export interface ArbiterCall {
   readonly via: "cli" | "native" | "mock";
-  /** Null: the harness dispatches it. */
-  readonly runtime: string | null;
+  /** Null: a harness, or the mock arbiter. */
+  readonly candidate: Candidate | null;
   readonly family: string | null;
-  readonly attempts: readonly { readonly jobId: string; readonly attempt: number }[];
-  readonly independence: Independence;
-  /** a: another family than all; b: one per producer family; c: a fresh-context substitute. */
-  readonly rule: "a" | "b" | "c" | "mock";
+  readonly attempts: readonly AttemptRef[];
+  readonly independence: NonNullable<Arbiter["independence"]>;
+  readonly rule: ArbiterRule;
 }
 
-interface ArbiterChoice {
+/** a: another family than all; b: one per producer family; c: a fresh-context substitute. */
+export type ArbiterRule = "a" | "b" | "c" | "mock";
+
+interface AttemptRef {
+  readonly jobId: string;
+  readonly attempt: number;
+}
+
+export interface ArbiterChoice {
   readonly calls: readonly ArbiterCall[];
   /** Work that nobody at hand may judge: it stays `blocked: needs-arbiter`, action `resume`. */
-  readonly uncovered: readonly {
-    readonly jobId: string;
-    readonly attempt: number;
-    readonly code: "needs-arbiter";
-  }[];
-  readonly rejected: readonly { readonly runtime: string; readonly codes: readonly string[] }[];
+  readonly uncovered: readonly (AttemptRef & { readonly code: "needs-arbiter" })[];
+}
+
+/** A planned arbiter: live, C3 and fit for R0, in the order of the route; `arbiter` pins decided which are in it. */
+export interface ArbiterCandidate {
+  readonly candidate: Candidate;
+  /** That write and shell are withheld from it is proven, not only declared. */
+  readonly verified: boolean;
 }
 
 export interface ArbiterChoiceInput {
   readonly producers: readonly Producer[];
-  readonly inventory: Inventory;
-  /** The spec's `arbiter.runtime` and fallbacks, in order; empty: any. */
-  readonly pins: readonly string[];
-  /** Runtimes that already failed to answer in this round. */
+  readonly candidates: readonly ArbiterCandidate[];
+  /** Keys of candidates that already failed to answer in this round. */
   readonly failed: ReadonlySet<string>;
-  /** Family of the models behind the harness's subagents; null when unknown or without a harness. */
-  readonly nativeFamily: string | null;
+  readonly native: NativeArbiter;
 }
 
-const MOCK_ARBITER_FAMILY = "mock-b";
+export interface NativeArbiter {
+  /** The harness attests that it dispatches subagents, which its operator chose for judgment. */
+  readonly live: boolean;
+  /** Family of the models behind them; null when unknown. */
+  readonly family: string | null;
+  /** The spec names `internal` as its arbiter: no other is asked. */
+  readonly pinned: boolean;
+  /** The spec names another arbiter: in-session ones come last. */
+  readonly last: boolean;
+}
+
+export const MOCK_ARBITER_FAMILY = "mock-b";
+
+/** What tells two planned arbiters apart. */
+export const candidateKey = (candidate: Pick<Candidate, "runtime" | "model" | "effort">): string =>
+  [candidate.runtime, candidate.model ?? "", candidate.effort ?? ""].join(" ");
+
+/** Members of a planned route that can be called as arbiters now. */
+export function arbiterCandidates(
+  chain: readonly Candidate[],
+  records: ReadonlyMap<string, RuntimeRecord>,
+): ArbiterCandidate[] {
+  return chain.flatMap((candidate) => {
+    const record = records.get(candidate.runtime);
+    if (record === undefined || candidate.kind !== "cli" || candidate.runtime === MOCK_RUNTIME) return [];
+    const { value, evidence } = record.toolGating;
+    return [{ candidate, verified: evidence === "verified" && (value === "granular" || value === "coarse") }];
+  });
+}
 
 /**
  * Mock work goes to the mock arbiter. Of the rest: (a) one arbiter whose known family differs from every producer's;
  * (b) else one per producer family; (c) else a substitute in a fresh context: another runtime, the same one in a new
- * session, and last `arbitrate_native`, which does not do at R3.
+ * session, and last `arbitrate_native`; (d) at R3 an attested substitute does not do.
  */
 export function chooseArbiters(input: ArbiterChoiceInput): ArbiterChoice {
   const mockWork = input.producers.filter((producer) => producer.runtime === MOCK_RUNTIME);
   const realWork = input.producers.filter((producer) => producer.runtime !== MOCK_RUNTIME);
-  const { eligible, rejected } = eligibleArbiters(input);
-  const mockCalls: ArbiterCall[] =
-    mockWork.length === 0
-      ? []
-      : [
-          {
-            via: "mock",
-            runtime: MOCK_RUNTIME,
-            family: MOCK_ARBITER_FAMILY,
-            attempts: refs(mockWork),
-            independence: mockWork.some((producer) => producer.family === MOCK_ARBITER_FAMILY)
-              ? "not-independent-substituted"
-              : "independent",
-            rule: "mock",
-          },
-        ];
+  const eligible = input.native.pinned
+    ? []
+    : input.candidates.filter(({ candidate }) => !input.failed.has(candidateKey(candidate)));
   const real =
     realWork.length === 0 ? { calls: [], uncovered: [] } : chooseForReal(realWork, eligible, input);
-  return { calls: [...mockCalls, ...real.calls], uncovered: real.uncovered, rejected };
+  return { calls: [...mockCalls(mockWork), ...real.calls], uncovered: real.uncovered };
 }
 
-const refs = (producers: readonly Producer[]): { jobId: string; attempt: number }[] =>
+function mockCalls(work: readonly Producer[]): ArbiterCall[] {
+  if (work.length === 0) return [];
+  return [
+    {
+      via: "mock",
+      candidate: null,
+      family: MOCK_ARBITER_FAMILY,
+      attempts: refs(work),
+      independence: work.some((producer) => producer.family === MOCK_ARBITER_FAMILY)
+        ? "not-independent-substituted"
+        : "independent",
+      rule: "mock",
+    },
+  ];
+}
+
+const refs = (producers: readonly Producer[]): AttemptRef[] =>
   producers.map(({ jobId, attempt }) => ({ jobId, attempt }));
-
-/** Live C3 agents fit for R0 work, pinned ones first and in their order, then verified tool gating, then by id. */
-function eligibleArbiters(input: ArbiterChoiceInput): {
-  readonly eligible: readonly RuntimeRecord[];
-  readonly rejected: ArbiterChoice["rejected"];
-} {
-  const judged = input.inventory.records
-    .filter((record) => record.kind !== "internal")
-    .map((record) => ({ record, codes: rejectCodes(record, input) }));
-  const eligible = judged.filter(({ codes }) => codes.length === 0).map(({ record }) => record);
-  const pinRank = (record: RuntimeRecord): number => {
-    const at = input.pins.indexOf(record.id);
-    return at === -1 ? input.pins.length : at;
-  };
-  const gating = (record: RuntimeRecord): number => (record.toolGating.evidence === "verified" ? 0 : 1);
-  return {
-    eligible: eligible.sort(
-      (a, b) => pinRank(a) - pinRank(b) || gating(a) - gating(b) || (a.id < b.id ? -1 : 1),
-    ),
-    rejected: judged
-      .filter(({ codes }) => codes.length > 0)
-      .map(({ record, codes }) => ({ runtime: record.id, codes })),
-  };
-}
-
-function rejectCodes(record: RuntimeRecord, input: ArbiterChoiceInput): string[] {
-  const codes: string[] = [];
-  if (record.state !== "available" && record.state !== "constrained") codes.push("not-live");
-  if (record.authenticated === false) codes.push("not-authenticated");
-  if (record.role !== "agent") codes.push("not-an-agent");
-  if (!capabilityAtLeast(record.capability, "C3")) codes.push("below-capability");
-  if (weak(record.toolGating, ["granular", "coarse"])) codes.push("below-controls");
-  else if (weak(record.capture, ["structured", "text"])) codes.push("capture-below-text");
-  if (record.id === MOCK_RUNTIME) codes.push("mock-arbiter");
-  if (input.pins.length > 0 && !input.pins.includes(record.id)) codes.push("pin-mismatch");
-  if (input.failed.has(record.id)) codes.push("already-failed");
-  return codes;
-}
-
-/** The arbiter's tools for write and shell must really be withheld: an unverified control does not do that. */
-const weak = (
-  concern: { readonly value: string; readonly evidence: string },
-  enough: readonly string[],
-): boolean => concern.evidence === "unverified" || !enough.includes(concern.value);
-
-type RealChoice = Pick<ArbiterChoice, "calls" | "uncovered">;
 
 function chooseForReal(
   work: readonly Producer[],
-  eligible: readonly RuntimeRecord[],
+  eligible: readonly ArbiterCandidate[],
   input: ArbiterChoiceInput,
-): RealChoice {
+): ArbiterChoice {
   const families = familiesOf(work);
-  const one = eligible.find((record) => differs(record.family, families));
+  const one = eligible.find(({ candidate }) => differs(candidate.family, families));
   if (one !== undefined) return { calls: [cliCall(one, work, "a")], uncovered: [] };
-  if (input.pins.length === 0 && differs(input.nativeFamily, families) && input.nativeFamily !== null)
-    return { calls: [nativeCall(work, "a", input.nativeFamily)], uncovered: [] };
+  const { native } = input;
+  if (!native.last && isIndependent(native, families))
+    return { calls: [nativeCall(work, "a", native)], uncovered: [] };
   const calls: ArbiterCall[] = [];
-  const uncovered: { jobId: string; attempt: number; code: "needs-arbiter" }[] = [];
+  const uncovered: (AttemptRef & { code: "needs-arbiter" })[] = [];
   for (const group of byFamily(work)) {
-    const other = eligible.find((record) => differs(record.family, familiesOf(group)));
-    if (other !== undefined) calls.push(cliCall(other, group, "b"));
-    else {
-      const choice = substitute(group, eligible, input);
-      calls.push(...choice.calls);
-      uncovered.push(...choice.uncovered);
-    }
+    const other = eligible.find(({ candidate }) => differs(candidate.family, familiesOf(group)));
+    const choice =
+      other !== undefined
+        ? { calls: [cliCall(other, group, "b")], uncovered: [] }
+        : substitute(group, eligible, native);
+    calls.push(...choice.calls);
+    uncovered.push(...choice.uncovered);
   }
   return { calls: joinCalls(calls), uncovered };
 }
@@ -156,8 +147,12 @@ function chooseForReal(
 const familiesOf = (work: readonly Producer[]): ReadonlySet<string | null> =>
   new Set(work.filter((producer) => producer.agent).map((producer) => producer.family));
 
-const differs = (family: string | null, families: ReadonlySet<string | null>): boolean =>
+/** Whether an arbiter of this family is independent of work by these families; none: only programs did it. */
+export const differs = (family: string | null, families: ReadonlySet<string | null>): boolean =>
   families.size === 0 || (family !== null && !families.has(null) && !families.has(family));
+
+const isIndependent = (native: NativeArbiter, families: ReadonlySet<string | null>): boolean =>
+  native.live && differs(native.family, families);
 
 /** Program work has no family: it joins the first group, since anybody is independent of it. */
 function byFamily(work: readonly Producer[]): Producer[][] {
@@ -174,31 +169,44 @@ function byFamily(work: readonly Producer[]): Producer[][] {
 
 function substitute(
   group: readonly Producer[],
-  eligible: readonly RuntimeRecord[],
-  input: ArbiterChoiceInput,
-): RealChoice {
+  eligible: readonly ArbiterCandidate[],
+  native: NativeArbiter,
+): ArbiterChoice {
   const producers = new Set(group.map((producer) => producer.runtime));
-  const verified = eligible.filter((record) => record.toolGating.evidence === "verified");
-  const fresh = verified.find((record) => !producers.has(record.id)) ?? verified[0];
+  const verified = eligible.filter((one) => one.verified);
+  const fresh = verified.find(({ candidate }) => !producers.has(candidate.runtime)) ?? verified[0];
   if (fresh !== undefined) return { calls: [cliCall(fresh, group, "c")], uncovered: [] };
+  if (isIndependent(native, familiesOf(group)))
+    return { calls: [nativeCall(group, "a", native)], uncovered: [] };
   const barred = group.filter((producer) => producer.riskTier === "R3");
   const covered = group.filter((producer) => !barred.includes(producer));
   return {
-    calls: covered.length === 0 ? [] : [nativeCall(covered, "c", input.nativeFamily)],
+    calls: covered.length === 0 ? [] : [nativeCall(covered, "c", native)],
     uncovered: refs(barred).map((ref) => ({ ...ref, code: "needs-arbiter" as const })),
   };
 }
 
-function nativeCall(work: readonly Producer[], rule: "a" | "c", family: string | null): ArbiterCall {
+function nativeCall(work: readonly Producer[], rule: "a" | "c", native: NativeArbiter): ArbiterCall {
   const independence = rule === "a" ? "independent" : "not-independent-substituted";
-  return { via: "native", runtime: null, family, attempts: refs(work), independence, rule };
+  return {
+    via: "native",
+    candidate: null,
+    family: native.family,
+    attempts: refs(work),
+    independence,
+    rule,
+  };
 }
 
-function cliCall(record: RuntimeRecord, work: readonly Producer[], rule: "a" | "b" | "c"): ArbiterCall {
+function cliCall(
+  { candidate }: ArbiterCandidate,
+  work: readonly Producer[],
+  rule: "a" | "b" | "c",
+): ArbiterCall {
   return {
     via: "cli",
-    runtime: record.id,
-    family: record.family,
+    candidate,
+    family: candidate.family,
     attempts: refs(work),
     independence: rule === "c" ? "not-independent-substituted" : "independent",
     rule,
@@ -209,7 +217,8 @@ function cliCall(record: RuntimeRecord, work: readonly Producer[], rule: "a" | "
 function joinCalls(calls: readonly ArbiterCall[]): ArbiterCall[] {
   const joined = new Map<string, ArbiterCall>();
   for (const call of calls) {
-    const key = `${call.via} ${call.runtime} ${call.independence}`;
+    const who = call.candidate === null ? "" : candidateKey(call.candidate);
+    const key = `${call.via} ${who} ${call.independence}`;
     const known = joined.get(key);
     joined.set(
       key,

@@ -3,9 +3,11 @@ import canonicalize from "canonicalize";
 import { POLICY } from "../core/policy.ts";
 import type { Attempt, Graph, PlanJob, State } from "../core/runtime.ts";
 import { sha256 } from "../host/files.ts";
+import { isProgram } from "./accept.ts";
 import { type ElasticPiece, fitPieces, jsonBytes } from "./bundle-fit.ts";
 import { arbiterPrompt } from "./bundle-prompt.ts";
 import { currentAttempt } from "./current-attempt.ts";
+import { openFindings } from "./review-findings.ts";
 
 export interface AttemptRef {
   readonly jobId: string;
@@ -30,6 +32,8 @@ interface BundleInput {
   readonly evidence: (jobId: string, attempt: number) => AttemptEvidence;
   readonly redact: (text: string) => string;
   readonly nonce: string;
+  /** What came of merging the unaccepted work and running its checks on it; null: there was nothing to merge. */
+  readonly union?: BundledUnion | null;
   /** Bytes of `text`; default ARBITER_MAX_BYTES. */
   readonly maxBytes?: number;
 }
@@ -43,6 +47,8 @@ export interface BundledWork {
   readonly jobId: string;
   readonly attempt: number;
   readonly treeSha256: string | null;
+  /** A plain program did it: no model is inside, so it has no family and makes no claims. */
+  readonly program: boolean;
   readonly task: string | null;
   readonly riskTier: string;
   readonly tierDerivation: readonly string[];
@@ -65,6 +71,23 @@ export interface BundledWork {
   readonly claims: string;
   readonly openQuestion: string;
   readonly diff: string;
+  /** Reviews whose finding a verdict on this work has to answer by name. */
+  readonly findings: readonly BundledFinding[];
+}
+
+/** The trial merge of work that is not accepted yet over what is. */
+export interface BundledUnion {
+  readonly commit: string;
+  readonly jobs: readonly string[];
+  readonly over: readonly string[];
+  readonly checks: readonly { readonly jobId: string; readonly check: string; readonly ok: boolean }[];
+}
+
+/** A review that found fault with the work. Its text is here when it is not among the attempts themselves. */
+export interface BundledFinding {
+  readonly review: string;
+  readonly attempt: number;
+  readonly text: string;
 }
 
 interface BundledCheck {
@@ -82,6 +105,7 @@ export interface BundleDocument {
   readonly outcome: string | null;
   readonly constraints: readonly string[];
   readonly acceptance: readonly string[];
+  readonly union: BundledUnion | null;
   readonly work: readonly BundledWork[];
 }
 
@@ -98,7 +122,7 @@ export interface Bundle {
   readonly omitted: readonly string[];
 }
 
-/** Wanted attempts in success whose acceptance is pending, in topological order, at most ARBITER_MAX_ATTEMPTS. */
+/** Wanted attempts in success whose acceptance is pending, in topological order. */
 export function pendingArbitration(
   graph: Graph,
   state: State,
@@ -109,7 +133,6 @@ export function pendingArbitration(
     const attempt = currentAttempt(state, job.id);
     if (!isUndecided(attempt) || !wanted(job.id)) continue;
     pending.push({ jobId: job.id, attempt: attempt.attempt });
-    if (pending.length === POLICY.ARBITER_MAX_ATTEMPTS.value) break;
   }
   return pending;
 }
@@ -174,7 +197,7 @@ function canonical(value: unknown): string {
 
 type Context = Omit<BundleDocument, "work">;
 
-function contextOf({ graph, state, redact, nonce }: BundleInput): Context {
+function contextOf({ graph, state, redact, nonce, union }: BundleInput): Context {
   return {
     schemaVersion: 1,
     runId: state.runId,
@@ -182,8 +205,16 @@ function contextOf({ graph, state, redact, nonce }: BundleInput): Context {
     outcome: graph.outcome === null ? null : redact(graph.outcome).slice(0, 2_000),
     constraints: graph.constraints.slice(0, 10).map((text) => redact(text).slice(0, 500)),
     acceptance: graph.acceptance.slice(0, 10).map((text) => redact(text).slice(0, 500)),
+    union: union == null ? null : boundUnion(union),
   };
 }
+
+const boundUnion = (union: BundledUnion): BundledUnion => ({
+  ...union,
+  jobs: union.jobs.slice(0, 40),
+  over: union.over.slice(0, 40),
+  checks: union.checks.slice(0, 60),
+});
 
 interface Work {
   readonly facts: BundledWork;
@@ -215,6 +246,7 @@ const EMPTY = {
   claims: "",
   openQuestion: "",
   diff: "",
+  findings: [],
 } as const satisfies Partial<BundledWork>;
 
 function factsOf({ state, redact }: BundleInput, job: PlanJob, attempt: Attempt): BundledWork {
@@ -222,6 +254,7 @@ function factsOf({ state, redact }: BundleInput, job: PlanJob, attempt: Attempt)
     jobId: job.id,
     attempt: attempt.attempt,
     treeSha256: attempt.treeSha256,
+    program: isProgram(job, attempt.runtime),
     task: job.task,
     riskTier: attempt.riskTier,
     tierDerivation: attempt.tierDerivation.slice(0, 10),
@@ -231,7 +264,7 @@ function factsOf({ state, redact }: BundleInput, job: PlanJob, attempt: Attempt)
     dependsOn: job.dependsOn.slice(0, 10).map((id) => ({ jobId: id, standing: standingOf(state, id) })),
     flags: attempt.flags,
     escalation: attempt.c3EscalationReason.slice(0, 20),
-    injectionFixture: attempt.injectionFixture,
+    injectionFixture: isProgram(job, attempt.runtime) ? "not-applicable" : attempt.injectionFixture,
     diffStat: attempt.diffStat === null ? null : redact(attempt.diffStat).slice(0, 300),
     ...EMPTY,
   };
@@ -282,6 +315,7 @@ function elasticOf(from: {
     ["claims", piece("final text", redact(evidence.resultText ?? ""), evidence.resultPath ?? null)],
     ["openQuestion", piece("open question", redact(attempt.question ?? ""))],
     ["diff", piece("diff", redact(evidence.diff ?? ""), evidence.diffPath ?? null)],
+    ["findings", piece("findings of reviews", findingsOf(input, job))],
     [
       "checkTails",
       piece(
@@ -290,6 +324,17 @@ function elasticOf(from: {
       ),
     ],
   ]);
+}
+
+/** Of a review that is judged in the same call, the name is enough: its text is among the attempts. */
+function findingsOf(input: BundleInput, job: PlanJob): BundledFinding[] {
+  const reviews = openFindings(input.graph, input.state).get(job.id) ?? [];
+  return reviews.map((review) => {
+    const attempt = currentAttempt(input.state, review)?.attempt ?? 0;
+    const shown = input.attempts.some((ref) => ref.jobId === review && ref.attempt === attempt);
+    const text = shown ? "" : (input.evidence(review, attempt).resultText ?? "");
+    return { review, attempt, text: input.redact(text).slice(0, 8_000) };
+  });
 }
 
 const checkOf = (check: Attempt["checks"][number], redact: (text: string) => string): BundledCheck => ({

@@ -27,7 +27,7 @@ export function completionBlock(input: {
   const lines = [
     `run: ${state.status}${mock}`,
     `spec: ${shortPath(graph.specPath ?? "given inline")}`,
-    `report: ${shortPath(join(runDir, RUN_FILES.report))}`,
+    `report: ${goesOn(state) ? "not written yet: it is at each pause and at the end" : shortPath(join(runDir, RUN_FILES.report))}`,
     `jobs: ${status.success} success, ${status.failed} failed, ${status.blocked} blocked${going === 0 ? "" : `, ${going} not finished`} (${facts.jobs.length} in all); ${facts.outcome.accepted} accepted`,
     `arbiter: ${arbiterLine(state, facts)}`,
     `accepted without C3: ${facts.acceptedWithoutC3} of ${facts.jobs.length}`,
@@ -38,6 +38,9 @@ export function completionBlock(input: {
   ];
   return `${lines.join("\n")}\n`;
 }
+
+/** A report exists at every pause and end; before the first of them the path would name nothing, or an older stand. */
+const goesOn = (state: State): boolean => state.status === "preparing" || state.status === "running";
 
 /** Long paths lose their middle: both the root and the run's own folder must stay readable. */
 function shortPath(path: string): string {

@@ -57,6 +57,7 @@ export interface GatherInput {
   /** Absolute folder the job ran in, inside `root`. */
   readonly cwd: string;
   readonly settled: boolean;
+  readonly settledBy: LayerOneEvidence["settledBy"];
   readonly suspect: boolean;
   readonly resultText: string | null;
   readonly resultTruncated: boolean;
@@ -86,6 +87,7 @@ export async function gatherLayerOne(input: GatherInput): Promise<LayerOneEviden
     ownWorktree: input.ownWorktree,
     cwdPrefix,
     settled: input.settled,
+    settledBy: input.settledBy,
     suspect: input.suspect,
     resultText: input.resultText,
     resultTruncated: input.resultTruncated,

@@ -62,7 +62,11 @@ export function buildReport(input: ReportInput): ReportModel {
       jobsSection(sections),
       acceptanceSection(sections),
       faultsSection(sections),
-      changesSection(sections),
+      changesSection({
+        ...sections,
+        script: input.script,
+        kept: input.kept ?? { integrations: [], reversePatches: {} },
+      }),
       questionsSection(sections),
       openQuestionsSection(sections),
       detailsSection(sections),

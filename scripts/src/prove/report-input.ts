@@ -16,6 +16,24 @@ export interface EventSummary {
   readonly unknown: number;
 }
 
+/** One step by which accepted work went into a branch of the user's. */
+export interface KeptIntegration {
+  readonly repo: string;
+  readonly jobId: string;
+  readonly ref: string;
+  readonly from: string;
+  readonly to: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/** What lies beside the state and belongs into the report. */
+export interface KeptBeside {
+  readonly integrations: readonly KeptIntegration[];
+  /** Absolute path of the patch that takes a job's edits of the shared checkout back, by job. */
+  readonly reversePatches: Readonly<Record<string, string>>;
+}
+
 export interface ReportInput {
   readonly graph: Graph;
   readonly state: State;
@@ -25,6 +43,8 @@ export interface ReportInput {
   readonly script: string;
   readonly trace: TraceSummary;
   readonly events?: EventSummary | null;
+  /** Absent: nobody looked. */
+  readonly kept?: KeptBeside;
   /** What `next` offers now, and how much more; absent: nobody asked. */
   readonly next?: readonly NextAction[];
   readonly nextOmitted?: number;

@@ -2,7 +2,8 @@
 import type { NextAction } from "../core/diagnostic.ts";
 import { quoteShell } from "../core/shell-quote.ts";
 import { MOCK_RUNTIME } from "./current-attempt.ts";
-import type { EventSummary, TraceSummary } from "./report-input.ts";
+import type { JobFacts } from "./report-facts.ts";
+import type { EventSummary, KeptBeside, TraceSummary } from "./report-input.ts";
 import {
   type Block,
   code,
@@ -18,62 +19,124 @@ import {
   strong,
   table,
   text,
+  time,
 } from "./report-model.ts";
 import { credentialsLine, planeLine } from "./report-plane.ts";
 import { boundedList, boundedTable, REPORT_LIMITS, type SectionInput } from "./report-sections.ts";
 
-/** Worktree branches that nobody has merged, and edits that are in the checkout already. */
-export function changesSection({ facts, graph }: SectionInput): Section {
+/** Branches of accepted work that nobody has merged, what was merged, and edits that are in the checkout already. */
+export function changesSection(
+  input: SectionInput & { readonly script: string; readonly kept: KeptBeside },
+): Section {
+  const { facts } = input;
   const isolated = facts.jobs.filter(({ attempt, job }) => job.branch !== null && attempt?.commit != null);
+  const blocks = [...branchBlocks(input, isolated), ...checkoutBlocks(input)];
+  if (blocks.length === 0) blocks.push(paragraph(text("No job changed files of the workspace.")));
+  return { id: "changes", title: "Changes awaiting integration", blocks };
+}
+
+type ChangesInput = Parameters<typeof changesSection>[0];
+
+function branchBlocks(input: ChangesInput, isolated: readonly JobFacts[]): Block[] {
+  if (isolated.length === 0) return [];
+  const merged = new Map(input.kept.integrations.map((step) => [step.jobId, step]));
+  const changed = isolated.filter(({ attempt }) => (attempt?.changedPaths.length ?? 0) > 0);
+  const waiting = changed.filter(
+    ({ plan, attempt }) => attempt?.acceptance === "accepted" && !merged.has(plan.id),
+  );
+  const command = (mode: string): string =>
+    ["node", input.script, "integrate", input.runDir, mode].map((part) => quoteShell(part)).join(" ");
+  const rows = changed.slice(0, REPORT_LIMITS.tableRows).map(({ plan, job, attempt }): readonly Inline[] => {
+    const step = merged.get(plan.id);
+    return [
+      [code(plan.id)],
+      step !== undefined
+        ? [text("integrated in "), code(step.ref)]
+        : [
+            text(
+              attempt?.acceptance === "accepted"
+                ? "accepted, awaits integration"
+                : `not accepted (${job.outcome})`,
+            ),
+          ],
+      [code(job.branch ?? "")],
+      [text(attempt?.diffStat ?? `${attempt?.changedPaths.length ?? 0} paths`)],
+      [
+        code(
+          `git diff ${(attempt?.baseCommit ?? input.graph.repo?.baseCommit ?? "").slice(0, 12)} ${attempt?.commit?.slice(0, 12)}`,
+        ),
+      ],
+    ];
+  });
+  return [
+    paragraph(
+      text(
+        `${plural(isolated.length, "job")} worked in a worktree of its own, ${plural(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`,
+      ),
+    ),
+    ...(rows.length === 0
+      ? []
+      : boundedTable({
+          head: ["Job", "State", "Branch", "Changes", "Look at it"],
+          rows,
+          total: changed.length,
+          what: "branches",
+          where: "state.json",
+        })),
+    ...(waiting.length === 0
+      ? []
+      : [
+          paragraph(
+            text("Accepted and not in your branch yet: "),
+            ...idList(waiting.map(({ plan }) => plan.id)),
+            text(". Integrating is a separate, reviewed step: look, then apply; it can be undone."),
+          ),
+          commands([command("--preview"), command("--apply")]),
+        ]),
+    ...input.kept.integrations
+      .slice(-REPORT_LIMITS.listItems)
+      .map((step) =>
+        paragraph(
+          code(step.jobId),
+          text(" was integrated "),
+          time(step.at),
+          text(" in "),
+          code(step.ref),
+          text(` of `),
+          code(step.repo),
+          text(": "),
+          code(`${step.from.slice(0, 12)}..${step.to.slice(0, 12)}`),
+        ),
+      ),
+  ];
+}
+
+function checkoutBlocks({ facts, kept }: ChangesInput): Block[] {
   const shared = facts.jobs.filter(
     ({ attempt, job }) => job.worktree === null && (attempt?.changedPaths.length ?? 0) > 0,
   );
-  const base = graph.repo?.baseCommit ?? null;
-  const rows = isolated
-    .slice(0, REPORT_LIMITS.tableRows)
-    .map(({ plan, job, attempt }): readonly Inline[] => [
-      [code(plan.id)],
-      [text(attempt?.acceptance === "accepted" ? "accepted" : `not accepted (${job.outcome})`)],
-      [code(job.branch ?? "")],
-      [text(attempt?.diffStat ?? `${attempt?.changedPaths.length ?? 0} paths`)],
-      [code(`git diff ${(attempt?.baseCommit ?? base ?? "").slice(0, 12)} ${attempt?.commit?.slice(0, 12)}`)],
-    ]);
-  const blocks: Block[] = [];
-  if (rows.length > 0)
-    blocks.push(
-      paragraph(
-        text(
-          `${plural(isolated.length, "job")} wrote in a worktree of its own. None of it is in your checkout: integrating it is a separate, reviewed step. A worktree keeps writers apart; it is no sandbox.`,
-        ),
-      ),
-      ...boundedTable({
-        head: ["Job", "Outcome", "Branch", "Changes", "Look at it"],
-        rows,
-        total: isolated.length,
-        what: "branches",
-        where: "state.json",
+  if (shared.length === 0) return [];
+  return [
+    paragraph(
+      strong("Already in your checkout:"),
+      text(` ${plural(shared.length, "job")} wrote without a worktree, accepted or not.`),
+    ),
+    ...boundedList(
+      shared.map(({ plan, job, attempt }): Inline => {
+        const patch = kept.reversePatches[plan.id];
+        return [
+          code(plan.id),
+          text(` (${job.outcome}): `),
+          ...idList(attempt?.changedPaths ?? [], 8),
+          ...(patch === undefined
+            ? [text("; no patch takes this back")]
+            : [text("; to take it back: "), code(`git apply ${quoteShell(patch)}`, 400)]),
+        ];
       }),
-    );
-  if (shared.length > 0)
-    blocks.push(
-      paragraph(
-        strong("Already in your checkout:"),
-        text(` ${plural(shared.length, "job")} wrote without a worktree, accepted or not.`),
-      ),
-      ...boundedList(
-        shared.map(
-          ({ plan, job, attempt }): Inline => [
-            code(plan.id),
-            text(` (${job.outcome}): `),
-            ...idList(attempt?.changedPaths ?? [], 8),
-          ],
-        ),
-        "jobs",
-        "state.json",
-      ),
-    );
-  if (blocks.length === 0) blocks.push(paragraph(text("No job changed files of the workspace.")));
-  return { id: "changes", title: "Changes awaiting integration", blocks };
+      "jobs",
+      "state.json",
+    ),
+  ];
 }
 
 interface Dimension {
@@ -98,16 +161,18 @@ const DIMENSIONS: readonly Dimension[] = [
 ];
 
 /** Each dimension by itself: they are never added together, and what nobody reported is unknown, not zero. */
-export function costSection({ facts }: SectionInput): Section {
+export function costSection({ facts, state }: SectionInput): Section {
   const attempts = facts.jobs
     .flatMap(({ job }) => job.attemptRecords)
     .filter((attempt) => attempt.startedAt !== null && attempt.runtime !== MOCK_RUNTIME);
+  const judges = state.arbiters.filter((arbiter) => arbiter.via === "cli");
+  const calls = [...attempts, ...judges];
   const mock = facts.jobs
     .flatMap(({ job }) => job.attemptRecords)
     .filter((attempt) => attempt.runtime === MOCK_RUNTIME).length;
   const rows = DIMENSIONS.map(({ label, unit, key }): readonly Inline[] => {
-    const known = attempts.flatMap((attempt) => attempt.usage?.[key] ?? []);
-    const unknown = attempts.length - known.length;
+    const known = calls.flatMap((call) => call.usage?.[key] ?? []);
+    const unknown = calls.length - known.length;
     const sum = known.reduce((total, value) => total + value, 0);
     return [
       [text(label)],
@@ -115,19 +180,22 @@ export function costSection({ facts }: SectionInput): Section {
         text(
           known.length === 0
             ? "unknown"
-            : `${known.length < attempts.length ? "at least " : ""}${amount(sum, unit)}`,
+            : `${known.length < calls.length ? "at least " : ""}${amount(sum, unit)}`,
         ),
       ],
-      [text(`${unknown} of ${attempts.length}`)],
+      [text(`${unknown} of ${calls.length}`)],
     ];
   });
   return {
     id: "cost",
     title: "Cost and tokens",
     blocks: [
-      ...(attempts.length === 0
+      ...(calls.length === 0
         ? [paragraph(text("No attempt by a real runtime was started."))]
         : [table(["Dimension", "Reported", "Attempts that did not report it"], rows)]),
+      ...(judges.length === 0
+        ? []
+        : [paragraph(text(`${plural(judges.length, "call")} of arbiters are counted in.`))]),
       ...(mock === 0
         ? []
         : [paragraph(text(`${plural(mock, "mock attempt")} used no model and cost nothing.`))]),

@@ -1,6 +1,7 @@
 /** The sections of the report on the single jobs: one table of all, and an entry for each. */
 import type { Candidate } from "../core/runtime.ts";
 import { MOCK_RUNTIME } from "./current-attempt.ts";
+import { FLAG_WORDS } from "./flag-words.ts";
 import type { JobFacts, RunFacts } from "./report-facts.ts";
 import {
   type Block,
@@ -150,7 +151,13 @@ function jobDetails(facts: JobFacts): Block[] {
   for (const check of attempt?.checks.filter((one) => !one.ok).slice(0, 8) ?? [])
     items.push([text("Check failed: "), code(check.id), text(": "), ...rich(check.detail, 400)]);
   if (attempt !== null && attempt.flags.length > 0)
-    items.push([text("Flagged: "), ...joined(attempt.flags.map((flag) => [code(flag)]))]);
+    items.push([
+      text("Flagged: "),
+      ...joined(
+        attempt.flags.map((flag) => [code(flag), text(` (${FLAG_WORDS[flag]})`)]),
+        "; ",
+      ),
+    ]);
   if (attempt !== null && attempt.c3EscalationReason.length > 0)
     items.push([
       text("Sent to an arbiter because of "),

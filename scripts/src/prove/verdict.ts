@@ -158,7 +158,19 @@ export function effectiveVerdicts(input: {
   readonly graph: Graph;
   readonly state: State;
 }): EffectiveVerdict[] {
-  return shareDependencies({ ...input, own: ownVerdicts(input.verdict) });
+  return effectiveOfRound({ ...input, verdicts: [input.verdict] });
+}
+
+/** The same for all arbiters of a round together: what one judged may stand on what another one did. */
+export function effectiveOfRound(input: {
+  readonly verdicts: readonly Verdict[];
+  readonly graph: Graph;
+  readonly state: State;
+  /** Reviews that found fault, by the job that they are about: a `pass` that does not name them is none. */
+  readonly findings?: ReadonlyMap<string, readonly string[]>;
+}): EffectiveVerdict[] {
+  const own = input.verdicts.flatMap((verdict) => ownVerdicts(verdict, input.findings ?? new Map()));
+  return shareDependencies({ graph: input.graph, state: input.state, own });
 }
 
 interface OwnVerdict {
@@ -169,8 +181,8 @@ interface OwnVerdict {
 }
 
 /** What the arbiter's words come to, each attempt by itself. */
-function ownVerdicts(verdict: Verdict): OwnVerdict[] {
-  const read = verdict.jobs.map((job) => ({ job, ...readOwn(job) }));
+function ownVerdicts(verdict: Verdict, findings: ReadonlyMap<string, readonly string[]>): OwnVerdict[] {
+  const read = verdict.jobs.map((job) => ({ job, ...readOwn(job, findings.get(job.jobId) ?? []) }));
   const coherent =
     verdict.overall === worst(verdict.jobs.map((job) => job.verdict)) ||
     verdict.overall === worst(read.map((job) => job.own));
@@ -190,14 +202,20 @@ function ownVerdicts(verdict: Verdict): OwnVerdict[] {
   });
 }
 
-function readOwn(job: JobVerdict): { readonly own: VerdictWord; readonly reasons: string[] } {
+function readOwn(
+  job: JobVerdict,
+  reviews: readonly string[],
+): { readonly own: VerdictWord; readonly reasons: string[] } {
   const blocking = job.unresolved.filter((question) => question.blocking);
   const open = job.unresolved.filter((question) => !question.blocking);
-  const doubt = job.contradictions.length + job.unsupportedClaims.length + blocking.length > 0;
+  const unanswered = job.verdict === "pass" ? reviews.filter((review) => !answers(job, review)) : [];
+  const doubt =
+    job.contradictions.length + job.unsupportedClaims.length + blocking.length + unanswered.length > 0;
   return {
     own: job.verdict === "pass" && doubt ? "blocked" : job.verdict,
     // What lowers a verdict comes first: state keeps a bounded number of reasons.
     reasons: [
+      ...unanswered.map((review) => `it does not answer the finding of \`${review}\``),
       ...job.contradictions.map((text) => `contradiction: ${text}`),
       ...job.unsupportedClaims.map((text) => `unsupported claim: ${text}`),
       ...blocking.map((question) => `blocking question: ${question.text}`),
@@ -205,6 +223,13 @@ function readOwn(job: JobVerdict): { readonly own: VerdictWord; readonly reasons
       ...open.map((question) => `open question: ${question.text}`),
     ],
   };
+}
+
+/** The review's id as a word of its own: `review-a` does not answer for `review`. */
+function answers(job: JobVerdict, review: string): boolean {
+  const name = review.replace(/[.]/g, "\\.");
+  const word = new RegExp(`(?:^|[^a-z0-9._-])${name}(?![a-z0-9_-]|\\.[a-z0-9])`, "i");
+  return [...job.reasons, ...job.contradictions].some((text) => word.test(text));
 }
 
 const SEVERITY: Readonly<Record<VerdictWord, number>> = { pass: 0, blocked: 1, fail: 2 };

@@ -81,6 +81,8 @@ export interface LayerOneEvidence {
   /** Path of the job's cwd below the checkout's root; empty when it is the root. `/` separated. */
   readonly cwdPrefix: string;
   readonly settled: boolean;
+  /** Who saw that it ended: our own supervision, or a harness that says so. */
+  readonly settledBy: "process" | "harness";
   /** A valid result with a non-zero exit. */
   readonly suspect: boolean;
   readonly resultText: string | null;
@@ -109,6 +111,12 @@ export interface LayerOneResult {
   readonly artifacts: readonly Artifact[];
   /** Changes attributed to this job, relative to the checkout's root, sorted; ignored files of an own worktree are listed too. */
   readonly changedPaths: readonly string[];
+  /** Files that decided what the checks did, and their bytes: a later pass holds only while they are the same. */
+  readonly scripts: readonly {
+    readonly index: number;
+    readonly path: string;
+    readonly sha256: string | null;
+  }[];
   /** The question the output ends with, bounded. */
   readonly question: string | null;
   readonly injectionFixture: Attempt["injectionFixture"];
@@ -148,17 +156,25 @@ export function verifyLayerOne(e: LayerOneEvidence): LayerOneResult {
     flags,
     artifacts,
     changedPaths: [...changes.own, ...changes.listed].sort(),
+    scripts: e.verification.flatMap(({ index, files }) =>
+      files.map(({ path, sha256 }) => ({ index, path, sha256 })),
+    ),
     question,
     injectionFixture: e.fixture.status,
   };
 }
+
+const SETTLED_WORDS = {
+  process: "the process tree is gone and the result is complete",
+  harness: "the harness reported its end and handed in its result",
+} as const;
 
 const TEST_CODES = new Set(["check-failed", "check-timed-out", "check-not-started"]);
 
 function settlement(e: LayerOneEvidence): Check[] {
   const checks = [
     e.settled
-      ? check("settled", true, "the process tree is gone and the result is complete")
+      ? check("settled", true, SETTLED_WORDS[e.settledBy])
       : check("settled", false, "the attempt is not settled", "unsettled"),
   ];
   if (e.suspect) {

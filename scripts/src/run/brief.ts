@@ -207,6 +207,10 @@ function deliverSection(job: PlanJob): string {
   const lines = [
     "Return the deliverable as your final message: what you did, what you found, what is left open.",
   ];
+  if (job.task === "review" || job.task === "audit" || job.task === "security")
+    lines.push(
+      "Judge, do not repair: a fault that you find is a good result. Give each one a line `Finding: <what, and where>`, and end with one line `Verdict: pass`, `Verdict: fail` or `Verdict: blocked`.",
+    );
   if (written.length > 0)
     lines.push(`Your final message is saved as ${codes(written)}: make it exactly that document.`);
   lines.push("State only what you did or saw. Do not claim that a check passed unless you ran it.");

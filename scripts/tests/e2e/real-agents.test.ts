@@ -83,6 +83,19 @@ function scene(pause: string) {
   return repo;
 }
 
+/** Calls of the writer, verdicts aside. */
+const writes = (): number =>
+  server.calls.filter(
+    ({ prompt, protocol }) =>
+      protocol === "anthropic" && prompt.includes("note.txt") && !prompt.includes("# Independent verdict"),
+  ).length;
+
+const arbiters = (runDir: string): string[] =>
+  stateOf(runDir).arbiters.map(
+    (a) =>
+      `${a.runtime} ${a.status} ${a.overall} ${a.independence}: ${a.attempts.map((x) => x.jobId).join("+")}`,
+  );
+
 const agents = (runDir: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(stateOf(runDir).jobs).map(([id, job]) => [
@@ -92,16 +105,26 @@ const agents = (runDir: string): Record<string, string> =>
   );
 
 describe("a real claude and a real codex in one run", () => {
-  it("one writes, the other reviews, and both wait for an independent verdict", async () => {
+  it("one writes, the other reviews, and each judges what the other did, in a session of its own", async () => {
     const repo = scene("");
     const run = await tool().json(["run", "jobs.json"], { cwd: repo.path, env });
     expect(agents(runDirOf(run))).toEqual({
       write: "success on claude, 1 attempt(s)",
       review: "success on codex, 1 attempt(s)",
     });
-    expect(run.code).toBe(3);
-    expect(run.next.map((next) => next.action)).toEqual(["arbitrate_native"]);
     const state = stateOf(runDirOf(run));
+    expect(arbiters(runDirOf(run))).toEqual([
+      "codex answered pass independent: write",
+      "claude answered pass independent: review",
+    ]);
+    expect(run.code).toBe(0);
+    expect(state.status).toBe("accepted");
+    const sessions = [
+      ...Object.values(state.jobs).flatMap((job) => job.attemptRecords.map((a) => a.sessionHandle)),
+      ...state.arbiters.map((a) => a.handle),
+    ];
+    expect(new Set(sessions).size).toBe(4);
+    for (const arbiter of state.arbiters) expect(arbiter.usage?.outputTokens).toBeGreaterThan(0);
     expect(repo.git("show", `${state.jobs["write"]?.branch}:note.txt`)).toBe("hello");
     expect(readFileSync(join(runDirOf(run), "review/prompt.md"), "utf8")).toContain("wrote note.txt");
     expect(readFileSync(join(runDirOf(run), "review/result.md"), "utf8")).toContain("The note says hello.");
@@ -121,9 +144,7 @@ describe("a real claude and a real codex in one run", () => {
     follower.close();
     const owner = lockOwner(runDir);
     process.kill(owner?.pid as number, "SIGKILL");
-    const before = server.calls.filter(
-      (call) => call.prompt.includes("note.txt") && call.protocol === "anthropic",
-    ).length;
+    const before = writes();
     const resumed = await tool().json(["resume", runDir], { cwd: repo.path, env });
     expect(agents(runDir)).toEqual({
       write: "success on claude, 1 attempt(s)",
@@ -133,11 +154,8 @@ describe("a real claude and a real codex in one run", () => {
       "first interrupted",
       "resume success",
     ]);
-    expect(resumed.code).toBe(3);
-    const after = server.calls.filter(
-      (call) => call.prompt.includes("note.txt") && call.protocol === "anthropic",
-    ).length;
-    expect(after).toBe(before);
+    expect(resumed.code).toBe(0);
+    expect(writes()).toBe(before);
     const left = await runProcess(
       ["sh", "-c", `grep -lz "ORCHESTRATE_JOB=${runDir}" /proc/[0-9]*/environ 2>/dev/null | wc -l`],
       { cwd: repo.path, env: { PATH: process.env["PATH"] ?? "" } },

@@ -328,7 +328,7 @@ describe("notes of a plan", () => {
   });
 
   it("are kept in the graph, errors aside", () => {
-    const { graph } = plan([normalJob({ id: "a" })]);
+    const { graph } = plan([normalJob({ id: "a", runtime: "pi" })], [declaredAgent({ id: "pi" })]);
     expect(graph.warnings.map((one) => (one as { code: string }).code)).toEqual([
       "orchestration-adds-nothing",
       "arbiter-native",
@@ -347,8 +347,8 @@ describe("the arbiter of a plan", () => {
     expect(told.join()).not.toContain("arbiter-native");
   });
 
-  it("of other work is asked from the harness until routes judge by themselves", () => {
-    const { graph, told } = plan([normalJob({ id: "a" })], [claude, codex]);
+  it("of other work is asked from the harness where nobody else may judge", () => {
+    const { graph, told } = plan([normalJob({ id: "a", runtime: "pi" })], [declaredAgent({ id: "pi" })]);
     expect(graph.arbiter.route).toMatchObject({
       chain: [],
       blocked: {
@@ -361,21 +361,21 @@ describe("the arbiter of a plan", () => {
     );
   });
 
-  it("is a live C3 of another family when routes judge by themselves", () => {
-    const automatic = { facts: { automaticArbiter: true } };
+  it("is a live C3, of another family first", () => {
     const jobs = [normalJob({ id: "a", runtime: "claude" })];
+    expect(plan(jobs, [claude, codex]).graph.arbiter.route.chain.map(({ runtime }) => runtime)).toEqual([
+      "codex",
+      "claude",
+    ]);
     expect(
-      plan(jobs, [claude, codex], automatic).graph.arbiter.route.chain.map(({ runtime }) => runtime),
-    ).toEqual(["codex", "claude"]);
-    expect(
-      plan([normalJob({ id: "a", runtime: "pi" })], [declaredAgent({ id: "pi" })], automatic).graph.arbiter
-        .route.blocked?.code,
+      plan([normalJob({ id: "a", runtime: "pi" })], [declaredAgent({ id: "pi" })]).graph.arbiter.route.blocked
+        ?.code,
     ).toBe("needs-arbiter");
   });
 
   it("never judges real work with a script", () => {
     const mixed = [mockJob, normalJob({ id: "b", runtime: "claude" })];
-    const { graph } = plan(mixed, [claude, mockRecord()], { facts: { automaticArbiter: true } });
+    const { graph } = plan(mixed, [claude, mockRecord()]);
     expect(graph.arbiter.route.chain.map(({ runtime }) => runtime)).toEqual(["claude"]);
     expect(graph.arbiter.route.rejected).toContainEqual({
       runtime: "mock",
@@ -387,7 +387,6 @@ describe("the arbiter of a plan", () => {
   it("keeps the pins of the spec", () => {
     const top = normalTop().arbiter;
     const { graph } = plan([normalJob({ id: "a", runtime: "claude" })], [claude, codex], {
-      facts: { automaticArbiter: true },
       top: { arbiter: { ...top, runtime: "claude", effort: "low" } },
     });
     expect(graph.arbiter.route).toMatchObject({

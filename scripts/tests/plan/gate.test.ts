@@ -139,7 +139,6 @@ describe("everybody who would see content", () => {
         normalJob({ id: "b", runtime: "claude" }),
       ],
       [claude, codex, weak],
-      { facts: { automaticArbiter: true } },
     );
     expect(
       report.providers.map(
@@ -174,7 +173,7 @@ describe("everybody who would see content", () => {
     expect(report.providers.map(({ provider, runtime }) => `${provider} ${runtime}`)).toEqual([
       "x internal",
       "null pi",
-      "x internal",
+      "anthropic claude",
     ]);
   });
 });
@@ -184,9 +183,12 @@ it("counts the harness that is asked for a verdict, and nobody where there is no
     gate(jobs, records).providers.map(({ provider, runtime, role }) => `${provider} ${runtime} ${role}`);
   expect(roles([normalJob({ id: "a" })], [claude])).toEqual([
     "anthropic claude job",
+    "anthropic claude arbiter",
+  ]);
+  expect(roles([normalJob({ id: "a", runtime: "pi" })], [declaredAgent({ id: "pi" })])).toEqual([
+    "null pi job",
     "null internal arbiter",
   ]);
-  expect(roles([normalJob({ id: "a", runtime: "pi" })], [claude])).toEqual([]);
   expect(roles([normalJob({ id: "a", runtime: "mock" })], [mockRecord()])).toEqual([]);
 });
 

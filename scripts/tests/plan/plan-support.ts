@@ -298,7 +298,6 @@ export function facts(records: readonly RuntimeRecord[], o: Partial<PlanFacts> =
     trackedFiles: () => [],
     harness: { name: "unknown", subagents: false },
     declared: [],
-    automaticArbiter: false,
     ...o,
   };
 }

@@ -48,7 +48,6 @@ describe("fields whose behaviour does not exist yet", () => {
       ),
     ).toEqual([]);
     expect(paths({}, { arbiter: { runtime: "mock", model: "mock-b" } })).toEqual([]);
-    expect(paths({}, { arbiter: { runtime: "claude" } })).toEqual(["arbiter"]);
   });
 
   it("each have a name and say what they would do", () => {

@@ -1,57 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { RuntimeRecord } from "../../src/core/runtime.ts";
-import { type ArbiterChoiceInput, chooseArbiters, type Producer } from "../../src/prove/arbiter-choice.ts";
-import { AT } from "./sample-run.ts";
+import {
+  type ArbiterCandidate,
+  type ArbiterChoiceInput,
+  arbiterCandidates,
+  chooseArbiters,
+  type Producer,
+} from "../../src/prove/arbiter-choice.ts";
+import { candidate } from "./sample-run.ts";
 
-function runtime(id: string, family: string | null, over: Partial<RuntimeRecord> = {}): RuntimeRecord {
-  const verified = { evidence: "verified" as const };
-  return {
-    id,
-    role: "agent",
-    kind: "cli",
-    state: "available",
-    reason: null,
-    binary: `/bin/${id}`,
-    binaryReal: `/bin/${id}`,
-    version: "1.0.0",
-    authenticated: true,
-    authSource: "subscription",
-    gateway: false,
-    hostOS: "linux",
-    provider: family,
-    models: null,
-    modelAliases: [],
-    family,
-    agents: null,
-    headless: true,
-    capability: "C3",
-    capabilitySource: "adapter-default",
-    familySource: "adapter-default",
-    vendorBound: true,
-    cwdControl: "enforced",
-    approval: { value: "scoped", ...verified },
-    toolGating: { value: "granular", ...verified },
-    writeBoundary: { value: "enforced", ...verified },
-    isolation: { value: "none", ...verified },
-    bypassAbsent: { value: true, ...verified },
-    timeout: { value: "external", ...verified },
-    capture: { value: "structured", ...verified },
-    nativeBudget: false,
-    externalTimeout: true,
-    resume: "verified",
-    fork: "unsupported",
-    steer: "unsupported",
-    structuredOutput: true,
-    effortLevels: [],
-    flags: {},
-    evidence: [],
-    probedAt: AT,
-    reused: false,
-    notes: [],
-    classifier_hint: null,
-    ...over,
-  };
-}
+const arbiter = (runtime: string, family: string | null, verified = true): ArbiterCandidate => ({
+  candidate: candidate({ runtime, family }),
+  verified,
+});
 
 const work = (jobId: string, over: Partial<Producer> = {}): Producer => ({
   jobId,
@@ -62,27 +23,23 @@ const work = (jobId: string, over: Partial<Producer> = {}): Producer => ({
   riskTier: "R1",
   ...over,
 });
-const claude = runtime("claude", "anthropic");
-const codex = runtime("codex", "openai");
+const claude = arbiter("claude", "anthropic");
+const codex = arbiter("codex", "openai");
+const NO_HARNESS = { live: false, family: null, pinned: false, last: false };
+const harness = (family: string | null, over: object = {}) => ({
+  native: { live: true, family, pinned: false, last: false, ...over },
+});
 const choose = (
   producers: readonly Producer[],
-  records: readonly RuntimeRecord[],
+  candidates: readonly ArbiterCandidate[],
   over: Partial<ArbiterChoiceInput> = {},
-) =>
-  chooseArbiters({
-    producers,
-    inventory: { schemaVersion: 1, probedAt: AT, hostOS: "linux", records: [...records] },
-    pins: [],
-    failed: new Set(),
-    nativeFamily: null,
-    ...over,
-  });
+) => chooseArbiters({ producers, candidates, failed: new Set(), native: NO_HARNESS, ...over });
 const calls = (...input: Parameters<typeof choose>): string[] => {
   const choice = choose(...input);
   return [
     ...choice.calls.map(
       (call) =>
-        `${call.rule}:${call.runtime ?? call.via}:${call.independence}:${call.attempts.map((one) => one.jobId).join("+")}`,
+        `${call.rule}:${call.candidate?.runtime ?? call.via}:${call.independence}:${call.attempts.map((one) => one.jobId).join("+")}`,
     ),
     ...choice.uncovered.map((one) => `uncovered:${one.jobId}:${one.code}`),
   ];
@@ -99,7 +56,7 @@ describe("choosing an arbiter", () => {
   });
 
   it("(c) falls to a fresh-context substitute: another runtime first, then the same one in a new session", () => {
-    const sameFamily = runtime("other", "anthropic");
+    const sameFamily = arbiter("other", "anthropic");
     expect(calls([work("a")], [claude, sameFamily])).toEqual(["c:other:not-independent-substituted:a"]);
     expect(calls([work("a")], [claude])).toEqual(["c:claude:not-independent-substituted:a"]);
   });
@@ -112,17 +69,15 @@ describe("choosing an arbiter", () => {
   });
 
   it("calls an in-session arbiter independent where its family is known and differs", () => {
-    expect(calls([work("a", { riskTier: "R3" })], [claude], { nativeFamily: "google" })).toEqual([
+    expect(calls([work("a", { riskTier: "R3" })], [claude], harness("google"))).toEqual([
       "a:native:independent:a",
     ]);
-    expect(calls([work("a")], [], { nativeFamily: "anthropic" })).toEqual([
-      "c:native:not-independent-substituted:a",
-    ]);
+    expect(calls([work("a")], [], harness("anthropic"))).toEqual(["c:native:not-independent-substituted:a"]);
   });
 
   it("claims no independence from a producer whose family is unknown", () => {
     expect(calls([work("a", { family: null })], [codex])).toEqual(["c:codex:not-independent-substituted:a"]);
-    expect(calls([work("a")], [runtime("x", null)])).toEqual(["c:x:not-independent-substituted:a"]);
+    expect(calls([work("a")], [arbiter("x", null)])).toEqual(["c:x:not-independent-substituted:a"]);
   });
 
   it("lets any C3 judge the work of plain programs, also beside that of agents", () => {
@@ -132,60 +87,68 @@ describe("choosing an arbiter", () => {
   });
 
   it("gives mock work to the mock arbiter, and never other work", () => {
-    const mock = runtime("mock", "mock-b");
     const played = work("m", { runtime: "mock", family: "mock-a" });
-    expect(calls([played], [claude, mock])).toEqual(["mock:mock:independent:m"]);
-    expect(calls([played, work("a")], [mock, codex])).toEqual([
-      "mock:mock:independent:m",
-      "a:codex:independent:a",
-    ]);
-    expect(choose([work("a")], [mock]).rejected).toEqual([{ runtime: "mock", codes: ["mock-arbiter"] }]);
-    expect(calls([work("m", { runtime: "mock", family: "mock-b" })], [mock])).toEqual([
+    expect(calls([played], [claude])).toEqual(["mock:mock:independent:m"]);
+    expect(calls([played, work("a")], [codex])).toEqual(["mock:mock:independent:m", "a:codex:independent:a"]);
+    expect(calls([work("m", { runtime: "mock", family: "mock-b" })], [])).toEqual([
       "mock:mock:not-independent-substituted:m",
     ]);
   });
 
-  it("prefers pinned runtimes in their order, and takes no other", () => {
-    const gemini = runtime("gemini", "google");
-    expect(calls([work("a")], [codex, gemini], { pins: ["gemini", "codex"] })).toEqual([
-      "a:gemini:independent:a",
+  it("asks the harness before one arbiter per family, unless the spec names other arbiters", () => {
+    const mixed = [work("a"), work("b", { runtime: "codex", family: "openai" })];
+    expect(calls(mixed, [claude, codex], harness("google"))).toEqual(["a:native:independent:a+b"]);
+    expect(calls(mixed, [claude, codex], harness("google", { last: true }))).toEqual([
+      "b:codex:independent:a",
+      "b:claude:independent:b",
     ]);
-    expect(choose([work("a")], [codex, gemini], { pins: ["gemini"] }).rejected).toEqual([
-      { runtime: "codex", codes: ["pin-mismatch"] },
-    ]);
-    expect(calls([work("a")], [claude, codex], { pins: ["claude"] })).toEqual([
-      "c:claude:not-independent-substituted:a",
+    expect(calls([work("a")], [], harness("google", { last: true }))).toEqual(["a:native:independent:a"]);
+  });
+
+  it("asks only the harness where the spec says `internal`", () => {
+    expect(calls([work("a")], [codex], harness("anthropic", { pinned: true }))).toEqual([
+      "c:native:not-independent-substituted:a",
     ]);
   });
 
   it("moves on from runtimes that failed to answer", () => {
-    expect(calls([work("a")], [claude, codex], { failed: new Set(["codex"]) })).toEqual([
+    expect(calls([work("a")], [claude, codex], { failed: new Set(["codex  "]) })).toEqual([
       "c:claude:not-independent-substituted:a",
     ]);
   });
 
   it("does not trust a substitute whose tools are withheld by word only", () => {
-    const attested = runtime("claude", "anthropic", {
-      toolGating: { value: "coarse", evidence: "attested" },
-    });
-    expect(calls([work("a")], [attested])).toEqual(["c:native:not-independent-substituted:a"]);
-  });
-
-  it("names every reason why a runtime may not judge", () => {
-    const record = runtime("weak", "x", {
-      state: "unavailable",
-      authenticated: false,
-      role: "program",
-      capability: "C2",
-      toolGating: { value: "none", evidence: "verified" },
-    });
-    const deaf = runtime("deaf", "y", { capture: { value: "text", evidence: "unverified" } });
-    expect(choose([work("a")], [record, deaf]).rejected).toEqual([
-      {
-        runtime: "weak",
-        codes: ["not-live", "not-authenticated", "not-an-agent", "below-capability", "below-controls"],
-      },
-      { runtime: "deaf", codes: ["capture-below-text"] },
+    expect(calls([work("a")], [arbiter("claude", "anthropic", false)])).toEqual([
+      "c:native:not-independent-substituted:a",
     ]);
+    expect(calls([work("a", { family: "x" })], [arbiter("claude", "anthropic", false)])).toEqual([
+      "a:claude:independent:a",
+    ]);
+  });
+});
+
+describe("candidates that can be called as arbiters", () => {
+  const gated = (id: string, value: string, evidence: string): [string, RuntimeRecord] => [
+    id,
+    { id, toolGating: { value, evidence } } as RuntimeRecord,
+  ];
+
+  it("are CLIs of the route that this run knows, with what proves that their tools are withheld", () => {
+    const records = new Map([
+      gated("claude", "granular", "verified"),
+      gated("codex", "coarse", "attested"),
+      gated("mock", "granular", "verified"),
+      gated("internal", "coarse", "attested"),
+    ]);
+    const chain = [
+      candidate({ runtime: "codex" }),
+      candidate({ runtime: "claude" }),
+      candidate({ runtime: "gone" }),
+      candidate({ runtime: "mock" }),
+      candidate({ runtime: "internal", kind: "internal" }),
+    ];
+    expect(
+      arbiterCandidates(chain, records).map((one) => `${one.candidate.runtime} ${one.verified}`),
+    ).toEqual(["codex false", "claude true"]);
   });
 });

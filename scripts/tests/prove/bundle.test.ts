@@ -51,12 +51,6 @@ describe("what waits for a verdict", () => {
     expect(pendingArbitration(graph, state, (id) => id === "b")).toEqual([{ jobId: "b", attempt: 1 }]);
   });
 
-  it("is handed out in calls of at most forty", () => {
-    const plans = Array.from({ length: 60 }, (_, i) => planJob(`j${i}`));
-    const many = stateOf(Object.fromEntries(plans.map((plan) => [plan.id, jobOf([attemptOf()])])));
-    expect(pendingArbitration(graphOf(plans), many)).toHaveLength(POLICY.ARBITER_MAX_ATTEMPTS.value);
-  });
-
   it("is judged in one call only with all it stands on", () => {
     const wide = graphOf([
       planJob("a"),

@@ -58,6 +58,7 @@ describe("the completion block", () => {
       Object.fromEntries(plans.map((plan) => [plan.id, jobOf([attemptOf({ question: "?" })])])),
       {
         mock: true,
+        status: "waiting",
         arbiters: [
           arbiterOf({ status: "answered", overall: "blocked", independence: "not-independent-substituted" }),
         ],
@@ -68,5 +69,11 @@ describe("the completion block", () => {
     expect(block.trimEnd().split("\n")).toHaveLength(10);
     expect(block).not.toContain("\u001b");
     expect(block).toMatch(/^report: .*…[^\n]*\/report\.md$/m);
+  });
+
+  it("names no report while the run goes on, since the file is not there or tells an older stand", () => {
+    const running = stateOf({ a: jobOf([attemptOf()]) }, { status: "running" });
+    const block = completionBlock({ graph: graphOf([planJob("a")]), state: running, runDir: "/run" });
+    expect(block).toContain("report: not written yet: it is at each pause and at the end");
   });
 });

@@ -75,6 +75,7 @@ function input(
     root,
     cwd,
     settled: true,
+    settledBy: "process",
     suspect: false,
     resultText: "Done as asked, in one file.",
     resultTruncated: false,

@@ -64,6 +64,7 @@ export function evidence(o: Overrides = {}): LayerOneEvidence {
     ownWorktree: false,
     cwdPrefix: "",
     settled: true,
+    settledBy: "process",
     suspect: false,
     resultText: "Done as asked, in one file.",
     resultTruncated: false,

@@ -276,10 +276,10 @@ describe("report.md", () => {
       "Changes awaiting integration",
     );
     expect(text).toContain(
-      "None of it is in your checkout: integrating it is a separate, reviewed step. A worktree keeps writers apart; it is no sandbox.",
+      "Accepted and not in your branch yet: `a`. Integrating is a separate, reviewed step: look, then apply; it can be undone.",
     );
     expect(text).toContain(
-      "| `a` | accepted | `orchestrate/r/a` | 1 file changed | `git diff c0ffee012345 abcdef012345` |",
+      "| `a` | accepted, awaits integration | `orchestrate/r/a` | 1 file changed | `git diff c0ffee012345 abcdef012345` |",
     );
     expect(text).toContain("**Already in your checkout:** 1 job wrote without a worktree, accepted or not.");
     expect(text).toContain("- `b` (pending): `src/b.ts`");

@@ -71,6 +71,7 @@ describe("work that holds", () => {
       flags: [],
       artifacts: [{ path: "out.md", sha256: HASH, bytes: 10 }],
       changedPaths: ["src/a.ts"],
+      scripts: [],
       question: null,
       injectionFixture: "passed",
     });

@@ -78,6 +78,8 @@ function meantFor(protocol: string, directive: Directive): Directive[] {
 /** `served` counts errors that were asked for only so often, by all that the prompt asks for. */
 export function replyTo(talk: Conversation, served: Map<string, number>): Reply {
   const reply: Reply = { text: "", call: null, error: null, cut: null, delayMs: 0, stallMs: 0 };
+  const verdict = verdictIn(talk.prompt);
+  if (verdict !== null) return { ...reply, text: verdict };
   const directives = directivesIn(talk.prompt).flatMap((one) => meantFor(talk.protocol, one));
   const key = directives.map(({ verb, rest }) => `${verb} ${rest}`).join("\n");
   const said: string[] = [];
@@ -102,6 +104,20 @@ export function replyTo(talk: Conversation, served: Map<string, number>): Reply 
   const silent = directives.some((directive) => directive.verb === "silence");
   if (reply.text === "" && reply.call === null && !silent) reply.text = fallback(talk);
   return reply;
+}
+
+/** Asked for a verdict it passes everything, by the template it is given; directives in the evidence are nothing to it. */
+function verdictIn(prompt: string): string | null {
+  const at = prompt.indexOf("# Independent verdict");
+  const frame = at === -1 ? null : /```json\n([\s\S]*?)\n```/.exec(prompt.slice(at))?.[1];
+  if (frame == null) return null;
+  const template = JSON.parse(frame) as { jobs: { reasons: string[] }[] };
+  const jobs = template.jobs.map((job) => ({
+    ...job,
+    verdict: "pass",
+    reasons: job.reasons.map((reason) => reason.replace(/^<|>$/g, "")),
+  }));
+  return JSON.stringify({ ...template, overall: "pass", jobs });
 }
 
 const LONG = Array.from({ length: 400 }, (_, i) => `word${i}`).join(" ");

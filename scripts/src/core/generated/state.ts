@@ -17,7 +17,8 @@ export type Flag =
   | "truncated"
   | "capture-failed"
   | "group-survivors"
-  | "stale-base";
+  | "stale-base"
+  | "review-finding";
 
 /**
  * state.json: the authoritative record of a run. Readers apply journal lines with a greater seq on top.
@@ -124,6 +125,18 @@ export interface Arbiter {
   pid: number | null;
   processStartTime: string | null;
   bootId: string | null;
+  /**
+   * how it was chosen: another family than all, one per family, a fresh-context substitute, or the mock arbiter
+   */
+  rule?: "a" | "b" | "c" | "mock" | null;
+  effortLevel?: "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+  /**
+   * class of a call that failed, as for attempts
+   */
+  failureClass?: string | null;
+  exitCode?: number | null;
+  wallMs?: number | null;
+  usage?: Usage | null;
   attempts: {
     jobId: string;
     attempt: number;
@@ -131,6 +144,19 @@ export interface Arbiter {
     verdict: "pass" | "fail" | "blocked" | null;
     reasons: string[];
   }[];
+}
+/**
+ * This interface was referenced by `State`'s JSON-Schema
+ * via the `definition` "Usage".
+ */
+export interface Usage {
+  inputTokens: number | null;
+  outputTokens: number | null;
+  cachedTokens: number | null;
+  actualMarginalCostUsd: number | null;
+  apiEquivalentCostUsd: number | null;
+  quotaBurn: number | null;
+  source: string | null;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
@@ -357,19 +383,6 @@ export interface Artifact {
   path: string;
   sha256: string;
   bytes: number;
-}
-/**
- * This interface was referenced by `State`'s JSON-Schema
- * via the `definition` "Usage".
- */
-export interface Usage {
-  inputTokens: number | null;
-  outputTokens: number | null;
-  cachedTokens: number | null;
-  actualMarginalCostUsd: number | null;
-  apiEquivalentCostUsd: number | null;
-  quotaBurn: number | null;
-  source: string | null;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
