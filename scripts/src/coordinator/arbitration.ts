@@ -22,6 +22,7 @@ import {
 } from "../prove/bundle.ts";
 import { currentAttempt, MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import type { Arbiter } from "../prove/verdict.ts";
+import { isRequestedModel } from "../runtimes/model-match.ts";
 import { type PreparedCall, prepareCall } from "./arbiter-call.ts";
 import { type ArbiterAnswer, runArbiter } from "./arbiter-process.ts";
 import { transitiveDependencies } from "./readiness.ts";
@@ -303,13 +304,13 @@ async function callOne(s: Session, round: Round, call: PreparedCall): Promise<Ar
   });
   if (mine !== null) round.cancels.delete(mine);
   if (answer.stopped)
-    await s.commit(failedCall(s, { arbiter: seen(call, answer), reason: "interrupted", block: false }));
+    await s.commit(failedCall(s, { arbiter: seen(s, call, answer), reason: "interrupted", block: false }));
   return answer;
 }
 
 /** The entry with what its process told. */
-function seen(call: PreparedCall, answer: ArbiterAnswer): Arbiter {
-  const mismatch = isMismatch(call, answer);
+function seen(s: Session, call: PreparedCall, answer: ArbiterAnswer): Arbiter {
+  const mismatch = isMismatch(s, call, answer);
   return {
     ...call.arbiter,
     model: answer.model ?? call.arbiter.model,
@@ -322,9 +323,16 @@ function seen(call: PreparedCall, answer: ArbiterAnswer): Arbiter {
   };
 }
 
-function isMismatch(call: PreparedCall, answer: ArbiterAnswer): boolean {
+function isMismatch(s: Session, call: PreparedCall, answer: ArbiterAnswer): boolean {
   const requested = call.choice.candidate?.model ?? null;
-  return requested !== null && answer.model !== null && answer.model !== requested;
+  if (requested === null || answer.model === null) return false;
+  const record = s.records.get(call.choice.candidate?.runtime ?? "");
+  return !isRequestedModel({
+    requested,
+    observed: answer.model,
+    provider: answer.provider ?? record?.provider ?? null,
+    aliases: record?.modelAliases ?? [],
+  });
 }
 
 interface Settled {
@@ -338,7 +346,7 @@ interface Settled {
 
 async function settle(s: Session, round: Round, o: CalledArbiter): Promise<Settled> {
   const { call, answer } = o;
-  const arbiter = seen(call, answer);
+  const arbiter = seen(s, call, answer);
   if (answer.text === null) return await afterFailure(s, round, { ...o, arbiter });
   const read = readAnswer(s, { arbiter, text: answer.text });
   if (!read.ok) {
@@ -352,7 +360,7 @@ async function settle(s: Session, round: Round, o: CalledArbiter): Promise<Settl
           arbiter,
           verified: isVerified(s, call),
           handle: answer.handle,
-          modelMismatch: isMismatch(call, answer),
+          modelMismatch: isMismatch(s, call, answer),
           state: s.store.state,
           graph: s.graph,
         });

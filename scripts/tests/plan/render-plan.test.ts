@@ -46,7 +46,7 @@ stage 1
   parser, printer: claude, then codex (id: claude before codex) | R2 C2 (task:implement→R1, parallel-writer→R2), worktree (policy:parallel), 1m
 stage 2
   review: codex high, then claude (independent-family: independent before fresh session) | R0 C3 (task:review→R0), worktree (policy:dependency), 1m30s, after parser, printer
-judged by: verdicts are asked from the harness by \`arbitrate_native\`, in a session of its own
+judged by: claude (not-independent-substituted)
 would execute:
   verification [parser]: npm test 'a b'
 content goes to:
@@ -54,7 +54,8 @@ content goes to:
   openai, through codex (fallback): parser, printer
   openai, through codex (job): review
   anthropic, through claude (fallback): review
-  a provider it does not name, through internal (arbiter): arbiter
+  anthropic, through claude (arbiter): arbiter
+  openai, through codex (arbiter): arbiter
 `);
   });
 
