@@ -559,7 +559,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       shows: "what would be installed, what the user does, how to undo it",
     },
     exitCodes: [0, 1, 2, 4],
-    readOnly: false,
+    readOnly: true,
     writesWith: "--apply",
     load: () => import("./commands/onboard.ts"),
   },
