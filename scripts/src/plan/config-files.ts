@@ -90,7 +90,7 @@ const BUILT_IN: ReadonlySet<string> = new Set([
   "opencode",
   "pi",
 ]);
-const HOLES = ["prompt_file", "prompt", "model", "effort", "cwd", "session"] as const;
+const HOLES = ["prompt_file", "prompt", "model", "effort", "cwd", "session", "tools"] as const;
 
 function checkRuntimes(runtimes: readonly DeclaredRuntime[], say: Say): void {
   checkUnique(runtimes, "runtimes", "duplicate-runtime", "a runtime", say);

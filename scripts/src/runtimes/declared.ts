@@ -183,7 +183,7 @@ function unmapped(
   disallowed: readonly string[],
 ): string | null {
   const named = spec.tools ?? {};
-  const byName = spec.flags?.tools !== undefined;
+  const byName = namesTools(spec);
   const grant = grantOf({ allowed: words, disallowed });
   if (byName)
     return words.find((word) => !disallowed.includes(word) && toolName(named, word) === null) ?? null;
@@ -197,6 +197,10 @@ function unmapped(
     null
   );
 }
+
+/** It takes a list of tools: by a flag, or at its own place in `argv`. */
+const namesTools = (spec: DeclaredRuntime): boolean =>
+  spec.flags?.tools !== undefined || (spec.argv ?? []).some((word) => word.includes("{tools}"));
 
 function toolName(named: Readonly<Record<string, string>>, word: string): string | null {
   const own = Object.hasOwn(named, word) ? named[word] : undefined;
@@ -255,7 +259,7 @@ function startAgent(spec: DeclaredRuntime, input: StartInput): Result<StartPlan,
     env: {},
     envPass: [...new Set([...(spec.env_allow ?? []), ...(spec.provider_env ?? [])])],
     files: [],
-    toolGating: spec.flags?.tools === undefined ? "coarse" : "granular",
+    toolGating: namesTools(spec) ? "granular" : "coarse",
   });
 }
 
@@ -294,6 +298,7 @@ export function declaredArgv(spec: DeclaredRuntime, input: StartInput): string[]
     effort: input.candidate.effort,
     cwd: input.cwd,
     session: input.resumeSession?.handle ?? null,
+    tools: toolList(spec, input),
   };
   const template = spec.argv ?? [];
   const filled = fill(template, values);
@@ -303,21 +308,24 @@ export function declaredArgv(spec: DeclaredRuntime, input: StartInput): string[]
     const value = values[name];
     if (flag !== undefined && value !== null && value !== undefined && !holds(name)) filled.push(flag, value);
   }
-  filled.push(...toolArguments(spec, input));
+  if (!holds("tools")) filled.push(...toolArguments(spec, input));
   if (spec.prompt === "argv" && !holds("prompt"))
     filled.push(...(input.prompt.startsWith("-") ? ["--"] : []), input.prompt);
   if (spec.prompt === "file" && !holds("prompt_file")) filled.push(input.promptFile);
   return filled;
 }
 
+/** Its own names of the granted tools, with commas. */
+function toolList(spec: DeclaredRuntime, input: StartInput): string {
+  const { allowed, disallowed } = input.job.tools;
+  const words = allowed.filter((word) => !disallowed.includes(word));
+  return [...new Set(words.flatMap((word) => toolName(spec.tools ?? {}, word) ?? []))].join(",");
+}
+
 function toolArguments(spec: DeclaredRuntime, input: StartInput): string[] {
   const grant = grantOf(input.job.tools);
   const flags = spec.flags ?? {};
-  if (flags.tools !== undefined) {
-    const words = input.job.tools.allowed.filter((word) => !input.job.tools.disallowed.includes(word));
-    const names = words.flatMap((word) => toolName(spec.tools ?? {}, word) ?? []);
-    return [`${flags.tools}=${[...new Set(names)].join(",")}`];
-  }
+  if (flags.tools !== undefined) return [`${flags.tools}=${toolList(spec, input)}`];
   if (readsOnly(grant)) return flags.read_only ?? [];
   return grant.edit || grant.write || hasShell(grant) ? (flags.workspace_write ?? []) : [];
 }

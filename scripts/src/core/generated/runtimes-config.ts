@@ -64,7 +64,7 @@ export interface DeclaredRuntime {
    */
   models_args?: string[];
   /**
-   * Arguments of a job. `{prompt_file}`, `{prompt}`, `{model}`, `{effort}`, `{cwd}` and `{session}` are filled in; an argument whose value is absent is left out together with the flag before it.
+   * Arguments of a job. `{prompt_file}`, `{prompt}`, `{model}`, `{effort}`, `{cwd}`, `{session}` and `{tools}` are filled in; an argument whose value is absent is left out together with the flag before it.
    */
   argv?: string[];
   /**
