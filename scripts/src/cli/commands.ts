@@ -94,7 +94,11 @@ const JOB_FLAG = text("job", "JOB", "job id");
 const ATTEMPT_FLAG = integer("attempt", "N", { min: 1, max: 1_000_000 }, "attempt number, as in the action");
 const NOTE_FLAG = text("note", "TEXT", "kept with the record");
 const HARNESS_FLAGS: readonly FlagSpec[] = [
-  text("harness", "NAME", "coding agent that calls this tool; also ORCHESTRATE_HARNESS"),
+  text(
+    "harness",
+    "NAME",
+    "coding agent that calls this tool, e.g. claude-code or codex; also ORCHESTRATE_HARNESS",
+  ),
   flag("subagents", "the harness can dispatch subagents; also ORCHESTRATE_SUBAGENTS=1"),
 ];
 const SMOKE_FLAGS: readonly FlagSpec[] = [
@@ -206,7 +210,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       text("resume", "RUN", "the same as `resume RUN`"),
     ],
     example: {
-      argv: ["run", "jobs.yaml", "--harness", "claude", "--subagents"],
+      argv: ["run", "jobs.yaml", "--harness", "claude-code", "--subagents"],
       shows: "returns when the run is settled or something is due",
     },
     exitCodes: RUN_CODES,

@@ -116,10 +116,17 @@ function boundDiagnostics(list: readonly Diagnostic[], limit: number): readonly 
 
 /** `file:line:column: severity[code]: message`, the line it is about, and the fix. */
 export function renderDiagnostics(list: readonly Diagnostic[], excerpts?: Excerpts): string {
-  return boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText)
+  return boundDiagnostics(
+    list.filter((d) => !isOrdinary(d)),
+    OUTPUT_LIMITS.diagnosticsText,
+  )
     .map((d) => renderDiagnostic(d, excerpts?.get(d)))
     .join("");
 }
+
+/** Says of a spec what is so for every spec that says nothing else; the JSON document has it. */
+const isOrdinary = (d: Diagnostic): boolean =>
+  d.severity === "info" && d.code === "calibration-off" && (d.path === undefined || d.path === "");
 
 function renderDiagnostic(d: Diagnostic, excerpt: string | undefined): string {
   const place = [d.file, d.line, d.column].filter((part) => part !== undefined).join(":");

@@ -7,7 +7,7 @@ import { deriveJobs } from "../plan/derive.ts";
 import { stagesById } from "../plan/job-graph.ts";
 import type { DeriveFacts, RepoState } from "../plan/plan-input.ts";
 import { unsupportedFields } from "../plan/unsupported.ts";
-import { type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
+import { inFile, type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
 
 export interface CheckedSpec {
   /** Null when the spec cannot be used. */
@@ -19,9 +19,13 @@ export async function checkSpec(input: SpecInput): Promise<CheckedSpec> {
   const { loaded, diagnostics } = loadSpec(input);
   if (loaded === null) return { summary: null, diagnostics };
   const derived = await derive(loaded);
-  diagnostics.push(...derived.diagnostics);
+  diagnostics.push(...derived.diagnostics.map((one) => inFile(one, input.path)));
   // Valid all the same: only `run` refuses these.
-  diagnostics.push(...unsupportedFields(loaded.spec).map((d): Diagnostic => ({ ...d, severity: "warning" })));
+  diagnostics.push(
+    ...unsupportedFields(loaded.spec).map(
+      (d): Diagnostic => ({ ...inFile(d, input.path), severity: "warning" }),
+    ),
+  );
   if (derived.value === null || hasErrors(diagnostics)) return { summary: null, diagnostics };
   const stages = stagesById(derived.value.graph).length;
   return { summary: { jobs: loaded.jobs.length, stages }, diagnostics };

@@ -72,6 +72,10 @@ export function loadSpec(o: SpecInput): { loaded: LoadedSpec | null; diagnostics
   };
 }
 
+/** What the plan says of a place in the spec, in the form in which the reader says it. */
+export const inFile = (one: Diagnostic, file: string): Diagnostic =>
+  one.line === undefined || one.file !== undefined ? one : { ...one, file };
+
 function readSpecFile(path: string): Result<Uint8Array, Diagnostic> {
   const fault = (code: string, message: string, fix?: string): Result<never, Diagnostic> =>
     err({ severity: "error", code, message, file: path, ...(fix === undefined ? {} : { fix }) });

@@ -13,7 +13,7 @@ import { MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
 import { earlierInventory, reuseDiagnostics } from "./inventory-file.ts";
-import { type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
+import { inFile, type LoadedSpec, loadSpec, type SpecInput } from "./load-spec.ts";
 import { type PlanPlane, planPlane } from "./plane-plan.ts";
 import { classifierIdOf, type PlaneInput, planeStanding } from "./plane-setup.ts";
 import { ratingBy } from "./rating.ts";
@@ -117,7 +117,7 @@ export async function planSpec(
     plane = asked;
     if (targets.size > 0) plan = await planned();
   }
-  diagnostics.push(...plan.diagnostics);
+  diagnostics.push(...plan.diagnostics.map((one) => inFile(one, o.path)));
   if (plan.graph === null || hasErrors(diagnostics)) return { planned: null, diagnostics };
   return { planned: { loaded, graph: plan.graph, inventory, plane }, diagnostics };
 }
@@ -174,7 +174,8 @@ function select(
     stack.push(...(byId.get(id)?.dependsOn ?? []));
   }
   return ok({
-    jobs: loaded.jobs.filter((job) => keep.has(job.id)).map((job, index) => ({ ...job, index })),
+    // Each keeps its place in the spec, so that what is said of it names its own line.
+    jobs: loaded.jobs.filter((job) => keep.has(job.id)),
     top,
   });
 }

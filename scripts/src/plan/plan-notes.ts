@@ -70,6 +70,7 @@ export function runDiagnostics(
         message: `\`${repo.topLevel}\` has ${repo.dirty} path${repo.dirty === 1 ? "" : "s"} with uncommitted changes: worktrees start from ${repo.baseCommit?.slice(0, 12) ?? "nothing"} without them`,
         fix: "commit what the jobs must see",
       });
+  found.push(...ownershipHints(derived, input), ...sharedObservation(jobs), ...r3Judges(jobs, arbiter));
   if (arbiter.blocked !== null && jobs.some((job) => job.route.blocked === null))
     found.push({
       severity: "info",
@@ -77,6 +78,58 @@ export function runDiagnostics(
       message: `no route judges this run by itself: ${arbiter.blocked.detail}`,
     });
   return found;
+}
+
+/** A glob that ends in `/` owns a file of that name, which no path can be. */
+function ownershipHints(derived: readonly DerivedJob[], input: PlanInput): Diagnostic[] {
+  return derived.flatMap(({ job }) =>
+    job.ownedPaths
+      .filter((glob) => glob.endsWith("/"))
+      .map((glob) =>
+        jobDiagnostic(job, "owned_paths", input.facts, {
+          severity: "warning",
+          code: "owns-no-file",
+          message: `job \`${job.id}\`: \`${glob}\` owns no file: a glob means files`,
+          fix: `write \`${glob}**\` for everything below the folder`,
+        }),
+      ),
+  );
+}
+
+/** Observers of one checkout that may run at once see the same changes, and none can tell whose a stray one is. */
+function sharedObservation(jobs: readonly PlanJob[]): Diagnostic[] {
+  const groups = new Map<string, PlanJob[]>();
+  for (const job of jobs) {
+    if (job.writer || job.isolation !== "none" || job.route.blocked !== null) continue;
+    const key = `${job.stage}\0${job.repo ?? job.cwd}`;
+    groups.set(key, [...(groups.get(key) ?? []), job]);
+  }
+  return [...groups.values()]
+    .filter((group) => group.length > 1)
+    .map((group) => ({
+      severity: "info",
+      code: "shared-observation",
+      message: `${namesOf(group)} look at one checkout at the same time: a change there that nobody owns fails all of them (\`isolation: worktree\` keeps one apart)`,
+    }));
+}
+
+/** R3 takes a verdict of an independent judge; a substitute must be a CLI whose reading-only is verified. */
+function r3Judges(jobs: readonly PlanJob[], arbiter: Route): Diagnostic[] {
+  const heavy = jobs.filter((job) => job.riskTier === "R3" && job.route.blocked === null);
+  if (heavy.length === 0 || arbiter.chain.some((member) => member.independence === "independent")) return [];
+  return [
+    {
+      severity: "warning",
+      code: "no-independent-arbiter",
+      message: `${namesOf(heavy)} ${heavy.length === 1 ? "is" : "are"} R3, and no judge here is independent: ${arbiter.blocked?.detail ?? "every candidate shares a family with the work, or has none that is known"}; the verdict of a session attested by the harness does not do there`,
+      fix: "set up a CLI of another family, or state families in the home policy",
+    },
+  ];
+}
+
+function namesOf(jobs: readonly PlanJob[]): string {
+  const named = jobs.slice(0, 3).map((job) => `\`${job.id}\``);
+  return `${named.join(", ")}${jobs.length > 3 ? ` and ${jobs.length - 3} more` : ""}`;
 }
 
 function blockedGroups(jobs: readonly PlanJob[]): Map<string, string[]> {

@@ -39,7 +39,7 @@ export function jobText(job: PlanJob, gate: GateReport): string {
     ...route.rejected.map((one) => `  not ${one.runtime}: ${one.codes.join(", ")} (${one.detail})`),
     ...(own?.controls ?? []).map(
       (check) =>
-        `  ${check.met ? "has" : "MISSING"} ${check.concern} ${check.needs} ${check.evidenceNeeded}: ${check.has} ${check.evidence} by ${check.by}`,
+        `  ${check.met ? "has" : "MISSING"} ${check.concern} ${check.needs} ${check.evidenceNeeded}: ${check.has} ${check.evidence}, ${BY[check.by]}`,
     ),
     ...(own?.approval == null
       ? []
@@ -137,6 +137,14 @@ function candidateText(member: Candidate): string {
   const independent = member.independence === null ? "" : `, ${member.independence}`;
   return `${leadText(member)}: ${member.capability} (${member.capabilitySource}), ${member.kind === "program" ? "program" : family}${independent}${weaker}`;
 }
+
+/** Who provides a control. */
+const BY: Readonly<Record<GateReport["jobs"][number]["controls"][number]["by"], string>> = {
+  candidate: "by the runtime itself",
+  worktree: "by its own worktree",
+  argv: "as a program that can run nothing but its declared argv",
+  afterwards: "measured after the fact",
+};
 
 const ORIGINS = ["spec", "defaults", "policy", "inventory", "built-in"];
 

@@ -306,6 +306,6 @@ describe("a real CLI that is declared", () => {
       { runtime: "pi-text" },
     ]);
     expect(readFileSync(join(runDir, "real/result.md"), "utf8").trim().length).toBeGreaterThan(0);
-    expect(server.calls.at(-1)?.tools.sort()).toEqual(["find", "grep", "ls", "read"]);
+    expect([...(server.calls.at(-1)?.tools ?? [])].sort()).toEqual(["find", "grep", "ls", "read"]);
   }, 240_000);
 });

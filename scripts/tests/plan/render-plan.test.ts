@@ -100,11 +100,11 @@ describe("one job as text", () => {
   because: named by the spec
   runner-up: codex (declared order)
   not zed: pin-mismatch (the job names \`claude\`)
-  has toolGating coarse attested: granular verified by candidate
-  has writeBoundary worktree attested: worktree verified by worktree
-  has timeout accounting attested: external verified by candidate
-  has bypass absent attested: absent verified by candidate
-  has capture text attested: structured verified by candidate
+  has toolGating coarse attested: granular verified, by the runtime itself
+  has writeBoundary worktree attested: worktree verified, by its own worktree
+  has timeout accounting attested: external verified, by the runtime itself
+  has bypass absent attested: absent verified, by the runtime itself
+  has capture text attested: structured verified, by the runtime itself
   waits for approval: the spec asks for it
 `);
   });

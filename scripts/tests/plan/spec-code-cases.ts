@@ -386,7 +386,7 @@ export const CASES = {
   },
   "bad-argv-hole": {
     text: 'runtimes:\n  - {id: x, command: x, argv: ["{mdel}"]}\n',
-    says: "2:32 runtimes[0].argv[0] nothing fills `{mdel}`: the holes are `{prompt_file}`, `{prompt}`, `{model}`, `{effort}`, `{cwd}` or `{session}` | use one of them",
+    says: "2:32 runtimes[0].argv[0] nothing fills `{mdel}`: the holes are `{prompt_file}`, `{prompt}`, `{model}`, `{effort}`, `{cwd}`, `{session}` or `{tools}` | use one of them",
     kind: "runtimes",
   },
   "duplicate-approval": {

@@ -6,8 +6,8 @@ import { failure, flagList, flagText, type Handler } from "../context.ts";
 import { scriptOf } from "../own-command.ts";
 import { planFlags } from "../plan-flags.ts";
 
-/** Up to here each job is told in full; above, `--only JOB` asks for one. */
-const DETAILED_JOBS = 12;
+/** Up to here each job is told in full; above, `--only JOB` asks for one: a plan is read by whoever pays per line. */
+const DETAILED_JOBS = 2;
 
 export const handler: Handler = async (ctx, parsed) => {
   const flags = planFlags(ctx.env, parsed);
@@ -33,7 +33,7 @@ export const handler: Handler = async (ctx, parsed) => {
             planText(graph, gate),
             ...(detailed
               ? graph.jobs.map((job) => jobText(job, gate))
-              : [`(${graph.jobs.length} jobs: add --only JOB to see one in full)\n`]),
+              : [`(each value with its origin, every reject, every control: --only JOB, or --json)\n`]),
           ].join("\n");
   const configFiles = loaded.config.files.map(({ path, source, kind, sha256, confirmed }) => ({
     path,
