@@ -61,6 +61,21 @@ export const CONTRACTS: readonly Contract[] = [
     document: "decision-plane",
     code: `${SRC}plane/tasks.ts`,
   },
+  {
+    contract: "retry, quota wait, promotion and their bound",
+    document: "fallback-policy",
+    code: `${SRC}plan/failure.ts`,
+  },
+  {
+    contract: "inventory record, reuse, smoke, onboarding",
+    document: "runtime-profile",
+    code: `${SRC}run/inventory.ts`,
+  },
+  {
+    contract: "what is done to a job's process",
+    document: "dispatch-hardening",
+    code: `${SRC}run/supervise.ts`,
+  },
   { contract: "layer 1, verdicts, acceptance", document: "verification", code: `${SRC}prove/verify.ts` },
 ];
 

@@ -13,7 +13,7 @@ export interface Planted {
   readonly finds: string | null;
 }
 
-export const PLANTED_COUNT = 65;
+export const PLANTED_COUNT = 68;
 
 const REF = `${PAYLOAD_DIR}references/`;
 const skill = (frontmatter: string, body = ""): string =>
@@ -347,6 +347,14 @@ const DOCS: readonly Planted[] = [
   ),
   plant("top-link", "a copy instead of a link", { "skills/orchestrate": "text" }, "must be a symlink"),
   plant("product-text", "a note of unfinished work", { "a.md": `TO${"DO"}: more` }, "unfinished work"),
+  plant(
+    "no-catalogue",
+    "a model",
+    { [`${REF}a.md`]: `Use cla${"ude"}-opus-4 for it.` },
+    "is the name of a model",
+  ),
+  plant("no-catalogue", "a price", { [`${REF}a.md`]: "It costs $3 a task." }, "is a price"),
+  plant("no-catalogue", "a payload without prose", { "a.md": "" }, null),
   plant("product-text", "a path of one machine", { "a.md": `see /ro${"ot"}/notes` }, "a path of one machine"),
 ];
 

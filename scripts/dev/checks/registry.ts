@@ -1,5 +1,6 @@
 /** All checks over files, in the order they run. */
 import { blocks } from "./blocks.ts";
+import { noCatalogue } from "./catalogue.ts";
 import type { Check } from "./check.ts";
 import { contracts, statedOnce } from "./contracts.ts";
 import { doors, pureFolders } from "./doors.ts";
@@ -34,4 +35,5 @@ export const CHECKS: readonly Check[] = [
   oneSkill,
   topLink,
   productText,
+  noCatalogue,
 ];
