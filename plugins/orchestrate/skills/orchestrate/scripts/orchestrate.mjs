@@ -18,6 +18,7 @@ var VERSION = "2.2.0";
 // scripts/src/host/env.ts
 import { homedir, hostname, platform, tmpdir } from "node:os";
 function systemEnvironment() {
+  let variables;
   return {
     cwd: process.cwd(),
     home: homedir(),
@@ -33,11 +34,15 @@ function systemEnvironment() {
     },
     get: (name) => process.env[name],
     all: () => {
-      const values = {};
-      for (const [name, value] of Object.entries(process.env)) if (value !== void 0) values[name] = value;
-      return values;
+      variables ??= currentVariables();
+      return variables;
     }
   };
+}
+function currentVariables() {
+  const values = {};
+  for (const [name, value] of Object.entries(process.env)) if (value !== void 0) values[name] = value;
+  return values;
 }
 
 // lean:node:fs

@@ -4,7 +4,7 @@ import {
   unknownJob
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./run-access.mjs";
+import "./writer.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

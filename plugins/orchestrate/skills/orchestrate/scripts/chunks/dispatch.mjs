@@ -3,9 +3,11 @@
 import { homedir, hostname, platform, tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { dirname } from "node:path";
+import { join } from "node:path";
 import { hostname as hostname2 } from "node:os";
-import { dirname as dirname2, join } from "node:path";
 import { basename, isAbsolute, join as join2, resolve as resolve2 } from "node:path";
+import { join as join3 } from "node:path";
+import { dirname as dirname2, join as join4 } from "node:path";
 // scripts/src/core/runtime.ts
 var FAILURE_RULES = {
   RATE_LIMIT: {
@@ -111,7 +113,11 @@ var JOB_FLAG = text("job", "JOB", "job id");
 var ATTEMPT_FLAG = integer("attempt", "N", { min: 1, max: 1e6 }, "attempt number, as in the action");
 var NOTE_FLAG = text("note", "TEXT", "kept with the record");
 var HARNESS_FLAGS = [
-  text("harness", "NAME", "coding agent that calls this tool; also ORCHESTRATE_HARNESS"),
+  text(
+    "harness",
+    "NAME",
+    "coding agent that calls this tool, e.g. claude-code or codex; also ORCHESTRATE_HARNESS"
+  ),
   flag("subagents", "the harness can dispatch subagents; also ORCHESTRATE_SUBAGENTS=1")
 ];
 var SMOKE_FLAGS = [
@@ -221,7 +227,7 @@ var COMMANDS = [
       text("resume", "RUN", "the same as `resume RUN`")
     ],
     example: {
-      argv: ["run", "jobs.yaml", "--harness", "claude", "--subagents"],
+      argv: ["run", "jobs.yaml", "--harness", "claude-code", "--subagents"],
       shows: "returns when the run is settled or something is due"
     },
     exitCodes: RUN_CODES,
@@ -468,12 +474,13 @@ var COMMANDS = [
   {
     name: "approve",
     group: "answer",
-    summary: "approve one exact scope, or what a project's own policy claims",
+    summary: "approve one exact scope, what a project's own policy claims, or sending content to a provider",
     args: [RUN],
     flags: [
       JOB_FLAG,
       text("scope", "SHA256", "scope digest, as shown in the request"),
       text("policy", "HASH", "entry or whole file of the project's policy, as `policy show` prints it"),
+      text("egress", "ID", "leave to send content, as `next` and `plan` show it; RUN may be a spec"),
       NOTE_FLAG
     ],
     example: {
@@ -487,12 +494,13 @@ var COMMANDS = [
   {
     name: "deny",
     group: "answer",
-    summary: "refuse a requested scope, or take back what was approved of a project's policy",
+    summary: "refuse a requested scope, sending content, or what was approved of a project's policy",
     args: [RUN],
     flags: [
       JOB_FLAG,
       text("scope", "SHA256", "scope digest, as shown in the request"),
       text("policy", "HASH", "entry or whole file that shall no longer count"),
+      text("egress", "ID", "leave to send content, as `next` and `plan` show it; RUN may be a spec"),
       NOTE_FLAG
     ],
     example: { argv: ["deny", "--job", "deploy", "--scope", "<sha256>"], shows: "blocks the job: denied" },
@@ -575,6 +583,52 @@ var COMMANDS = [
     readOnly: true,
     writesWith: "--apply",
     load: () => import("./onboard.mjs")
+  },
+  {
+    name: "credentials",
+    group: "upkeep",
+    summary: "where the decision plane's provider key would come from; never its value",
+    args: [],
+    flags: [],
+    example: { argv: ["credentials"], shows: "source, trust, shadowed places and the read order" },
+    exitCodes: LOOK_CODES,
+    readOnly: true,
+    load: () => import("./credentials.mjs")
+  },
+  {
+    name: "calibrate",
+    group: "upkeep",
+    summary: "measure classifiers against the C3 verdicts of this project's runs",
+    args: [
+      { name: "RUN", required: false, repeat: true, description: "runs to read; absent: all of the project" }
+    ],
+    flags: [
+      text("classifier", "ID", "measure only this one"),
+      flag("dry-run", "only say what would be written")
+    ],
+    example: { argv: ["calibrate"], shows: "samples, agreement and what is still missing, per classifier" },
+    exitCodes: LOOK_CODES,
+    readOnly: false,
+    load: () => import("./calibrate.mjs")
+  },
+  {
+    name: "integrate",
+    group: "upkeep",
+    summary: "bring accepted work into your branch, one job at a time",
+    args: [RUN],
+    flags: [
+      flag("preview", "merge on trial, run the checks on the result, change nothing (default)"),
+      flag("apply", "do it; stops at the first conflict with nothing half-applied"),
+      flag("undo", "take back what was applied, the last step first"),
+      { ...JOB_FLAG, repeat: true, description: "only this job and what it stands on; may be repeated" }
+    ],
+    example: {
+      argv: ["integrate", "--preview"],
+      shows: "what would be merged, and whether its checks still pass"
+    },
+    exitCodes: [0, 1, 2, 4],
+    readOnly: false,
+    load: () => import("./integrate.mjs")
   },
   {
     name: "clean",
@@ -782,27 +836,33 @@ function swapped(given, known) {
 }
 // scripts/src/core/shell-quote.ts
 var quoteShell = (word) => /^[A-Za-z0-9_\-./:=@%+,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-// scripts/src/core/tool-word.ts
-var TOOL = "{orchestrate}";
-var runnable = (text2, script) => text2.replaceAll(TOOL, () => `node ${quoteShell(script)}`);
 // scripts/src/cli/own-command.ts
 var scriptOf = (ctx) => ctx.self.at(-1) ?? "orchestrate.mjs";
 var ownCommand = (ctx, ...argv) => ["node", scriptOf(ctx), ...argv].map((part) => quoteShell(part)).join(" ");
 // scripts/src/host/clock.ts
 var systemClock = { now: () => Date.now(), mono: () => performance.now() };
 var isoTime = (ms) => new Date(ms).toISOString();
+function sleepUntil(o) {
+  return new Promise((resolve3) => {
+    const timer = setTimeout(resolve3, Math.min(o.ms, 2e9));
+    o.halt(() => {
+      clearTimeout(timer);
+      resolve3();
+    });
+  });
+}
 // scripts/src/cli/context.ts
-function flagText(parsed, name) {
-  const value = parsed.flags[name];
+function flagText(parsed2, name) {
+  const value = parsed2.flags[name];
   return typeof value === "string" ? value : void 0;
 }
-var flagOn = (parsed, name) => parsed.flags[name] === true;
-function flagList(parsed, name) {
-  const value = parsed.flags[name];
+var flagOn = (parsed2, name) => parsed2.flags[name] === true;
+function flagList(parsed2, name) {
+  const value = parsed2.flags[name];
   return Array.isArray(value) ? value : [];
 }
-function flagInteger(parsed, name) {
-  const value = flagText(parsed, name);
+function flagInteger(parsed2, name) {
+  const value = flagText(parsed2, name);
   return value === void 0 ? void 0 : Number(value);
 }
 var failure = (exitCode, diagnostics) => ({
@@ -814,6 +874,7 @@ var failure = (exitCode, diagnostics) => ({
 });
 // scripts/src/host/env.ts
 function systemEnvironment() {
+  let variables;
   return {
     cwd: process.cwd(),
     home: homedir(),
@@ -829,12 +890,19 @@ function systemEnvironment() {
     },
     get: (name) => process.env[name],
     all: () => {
-      const values = {};
-      for (const [name, value] of Object.entries(process.env)) if (value !== void 0) values[name] = value;
-      return values;
+      variables ??= currentVariables();
+      return variables;
     }
   };
 }
+function currentVariables() {
+  const values = {};
+  for (const [name, value] of Object.entries(process.env)) if (value !== void 0) values[name] = value;
+  return values;
+}
+// scripts/src/core/tool-word.ts
+var TOOL = "{orchestrate}";
+var runnable = (text2, script) => text2.replaceAll(TOOL, () => `node ${quoteShell(script)}`);
 // scripts/src/core/exit-codes.ts
 var EXIT = {
   done: 0,
@@ -949,11 +1017,11 @@ function readTokens(rest, flags) {
     tokens: true
   });
   const result = { values: {}, positionals: [], faults: [] };
-  for (const token of tokens) {
-    if (token.kind === "positional") result.positionals.push(token.value);
-    if (token.kind !== "option") continue;
-    const spec = flags.find((flag2) => flag2.name === token.name);
-    const fault = spec === void 0 ? unknownFlag(token.rawName, flags) : takeValue(result.values, spec, { value: token.value, inline: token.inlineValue === true, flags });
+  for (const token2 of tokens) {
+    if (token2.kind === "positional") result.positionals.push(token2.value);
+    if (token2.kind !== "option") continue;
+    const spec = flags.find((flag2) => flag2.name === token2.name);
+    const fault = spec === void 0 ? unknownFlag(token2.rawName, flags) : takeValue(result.values, spec, { value: token2.value, inline: token2.inlineValue === true, flags });
     if (fault !== null) result.faults.push(fault);
   }
   return result;
@@ -1146,8 +1214,12 @@ function boundDiagnostics(list, limit) {
   ];
 }
 function renderDiagnostics(list, excerpts) {
-  return boundDiagnostics(list, OUTPUT_LIMITS.diagnosticsText).map((d) => renderDiagnostic(d, excerpts?.get(d))).join("");
+  return boundDiagnostics(
+    list.filter((d) => !isOrdinary(d)),
+    OUTPUT_LIMITS.diagnosticsText
+  ).map((d) => renderDiagnostic(d, excerpts?.get(d))).join("");
 }
+var isOrdinary = (d) => d.severity === "info" && d.code === "calibration-off" && (d.path === void 0 || d.path === "");
 function renderDiagnostic(d, excerpt) {
   const place = [d.file, d.line, d.column].filter((part) => part !== void 0).join(":");
   const where = d.path === void 0 || d.path === "" ? "" : ` (${d.path})`;
@@ -1192,12 +1264,12 @@ function visibleText(text2) {
   );
 }
 // scripts/src/cli/dispatch.ts
-async function dispatch(argv, self2) {
+async function dispatch(argv, self) {
   const env = systemEnvironment();
   const hidden = HIDDEN_COMMANDS.find((command) => command.name === argv[0]);
   if (hidden !== void 0) {
     const { handler } = await hidden.load();
-    return handler(contextOf(env, self2, createPrinter({ json: false, stderrIsTty: false })), argv.slice(1));
+    return handler(contextOf(env, self, createPrinter({ json: false, stderrIsTty: false })), argv.slice(1));
   }
   const request = parseRequest(argv);
   const json = request.kind === "help" ? false : request.json;
@@ -1220,7 +1292,7 @@ async function dispatch(argv, self2) {
   }
   try {
     const { handler } = await request.spec.load();
-    const result = withRunnableFixes(await handler(contextOf(env, self2, printer), request.parsed), self2);
+    const result = withRunnableFixes(await handler(contextOf(env, self, printer), request.parsed), self);
     printer.result(request.spec.name, result, json ? void 0 : await excerptsOf(result, env.cwd));
     return result.exitCode;
   } catch (fault) {
@@ -1228,7 +1300,7 @@ async function dispatch(argv, self2) {
     if (!json && known === null) throw fault;
     const message = fault instanceof Error ? fault.message : String(fault);
     const found = known ?? { severity: "error", code: "internal-error", message };
-    printer.result(request.spec.name, withRunnableFixes(failure(EXIT.environment, [found]), self2));
+    printer.result(request.spec.name, withRunnableFixes(failure(EXIT.environment, [found]), self));
     return EXIT.environment;
   }
 }
@@ -1237,16 +1309,16 @@ function stateFault(error) {
   const { code, message, hint } = error.fault;
   return { severity: "error", code, message, fix: hint };
 }
-var withRunnableFixes = (result, self2) => result.diagnostics.some(({ fix }) => fix?.includes(TOOL)) ? {
+var withRunnableFixes = (result, self) => result.diagnostics.some(({ fix }) => fix?.includes(TOOL)) ? {
   ...result,
   diagnostics: result.diagnostics.map(
-    (d) => d.fix === void 0 ? d : { ...d, fix: runnable(d.fix, scriptOf({ self: self2 })) }
+    (d) => d.fix === void 0 ? d : { ...d, fix: runnable(d.fix, scriptOf({ self })) }
   )
 } : result;
-var contextOf = (env, self2, out) => ({
+var contextOf = (env, self, out) => ({
   env,
   clock: systemClock,
-  self: self2,
+  self,
   out
 });
 async function excerptsOf({ diagnostics }, cwd) {
@@ -1393,6 +1465,13 @@ function canonicalize(object, seen = /* @__PURE__ */ new Set()) {
   seen.delete(object);
   return result;
 }
+// scripts/src/prove/current-attempt.ts
+var MOCK_RUNTIME = "mock";
+function currentAttempt(state, jobId) {
+  const job = state.jobs[jobId];
+  const attempt = job?.attemptRecords.at(-1);
+  return job === void 0 || attempt === void 0 || attempt.attempt <= job.reopenedAt ? null : attempt;
+}
 // scripts/src/core/diagnostic.ts
 var isError = (d) => d.severity === "error";
 var hasErrors = (list) => list.some(isError);
@@ -1527,13 +1606,100 @@ function errorCode(error) {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }
 // scripts/src/cli/harness.ts
-function harnessOf(env, parsed) {
-  const name = flagText(parsed, "harness") ?? env.get("ORCHESTRATE_HARNESS");
-  const subagents = flagOn(parsed, "subagents") || isOn(env.get("ORCHESTRATE_SUBAGENTS"));
+function harnessOf(env, parsed2) {
+  const name = flagText(parsed2, "harness") ?? env.get("ORCHESTRATE_HARNESS");
+  const subagents = flagOn(parsed2, "subagents") || isOn(env.get("ORCHESTRATE_SUBAGENTS"));
   if ((name === void 0 || name === "") && !subagents) return null;
-  return { name: name === void 0 || name === "" ? "unknown" : name, subagents };
+  return { name: name === void 0 || name === "" ? "unknown" : canonical(name), subagents };
 }
+var ALIASES = {
+  claude: "claude-code",
+  "claude code": "claude-code",
+  claudecode: "claude-code",
+  "codex-cli": "codex",
+  "gemini-cli": "gemini",
+  "pi-coding-agent": "pi",
+  "open-code": "opencode"
+};
+var canonical = (name) => {
+  const plain = name.trim().toLowerCase();
+  return Object.hasOwn(ALIASES, plain) ? ALIASES[plain] : plain;
+};
 var isOn = (value) => value !== void 0 && value !== "" && value !== "0" && value !== "false";
+// scripts/src/core/layout.ts
+var RUN_FILES = {
+  spec: "jobs.yaml",
+  state: "state.json",
+  journal: "journal.jsonl",
+  metrics: "metrics.jsonl",
+  runtimes: "runtimes.json",
+  decisions: "decisions.jsonl",
+  calibration: "calibration.json",
+  trace: "trace.jsonl",
+  report: "report.md",
+  reportHtml: "report.html",
+  integrations: "integrations.json",
+  lock: "lock",
+  inbox: "inbox",
+  worktrees: "worktrees",
+  supervisor: "supervisor",
+  graph: "graph.json",
+  events: "events.jsonl"
+};
+var JOB_FILES = {
+  prompt: "prompt.md",
+  command: "command.txt",
+  stdout: "stdout.txt",
+  stderr: "stderr.txt",
+  result: "result.md",
+  session: "session.json",
+  status: "status.json",
+  handoff: "handoff",
+  artifacts: "artifacts",
+  /** Takes back what a writer without a worktree changed in the checkout. */
+  reversePatch: "reverse.patch"
+};
+var REPORTS_DIR = "plans/reports";
+var INPUTS_DIR = ".orchestrate-inputs";
+var CONFIG_DIR = ".orchestrate";
+var RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
+// scripts/src/coordinator/home-record.ts
+var FILE = "plane.json";
+function readHomeRecord(home) {
+  const text2 = readTextIfPresent(join(home, CONFIG_DIR, FILE));
+  const value = text2 === null ? {} : parsed(text2);
+  const list = (name) => {
+    const found = value[name];
+    return Array.isArray(found) ? found.filter((entry) => typeof entry === "string") : [];
+  };
+  return {
+    egress: list("egress"),
+    egressDenied: list("egressDenied"),
+    calibrations: list("calibrations")
+  };
+}
+function parsed(text2) {
+  try {
+    const value = JSON.parse(text2);
+    const known = typeof value === "object" && value !== null && value;
+    return known && known.schemaVersion === 1 ? value : {};
+  } catch {
+    return {};
+  }
+}
+function updateHomeRecord(home, change) {
+  const before = readHomeRecord(home);
+  const dir = join(home, CONFIG_DIR);
+  ensureDir(dir);
+  const after = { schemaVersion: 1, ...before, ...change(before) };
+  replaceFile(join(dir, FILE), `${JSON.stringify(after, null, 2)}
+`);
+}
+var withEntry = (list, entry) => [
+  ...list.filter((known) => known !== entry),
+  entry
+];
+var withoutEntry = (list, entry) => list.filter((known) => known !== entry);
 // scripts/src/host/identity.ts
 var boot;
 function bootId() {
@@ -1579,185 +1745,135 @@ function signalExists(pid) {
     return errorCode(error) === "EPERM";
   }
 }
-// node_modules/ulid/dist/node/index.js
-var ENCODING = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-var ENCODING_LEN = 32;
-var RANDOM_LEN = 16;
-var TIME_LEN = 10;
-var TIME_MAX = 281474976710655;
-var ULIDErrorCode;
-(function(ULIDErrorCode2) {
-  ULIDErrorCode2["Base32IncorrectEncoding"] = "B32_ENC_INVALID";
-  ULIDErrorCode2["DecodeTimeInvalidCharacter"] = "DEC_TIME_CHAR";
-  ULIDErrorCode2["DecodeTimeValueMalformed"] = "DEC_TIME_MALFORMED";
-  ULIDErrorCode2["EncodeTimeNegative"] = "ENC_TIME_NEG";
-  ULIDErrorCode2["EncodeTimeSizeExceeded"] = "ENC_TIME_SIZE_EXCEED";
-  ULIDErrorCode2["EncodeTimeValueMalformed"] = "ENC_TIME_MALFORMED";
-  ULIDErrorCode2["PRNGDetectFailure"] = "PRNG_DETECT";
-  ULIDErrorCode2["ULIDInvalid"] = "ULID_INVALID";
-  ULIDErrorCode2["Unexpected"] = "UNEXPECTED";
-  ULIDErrorCode2["UUIDInvalid"] = "UUID_INVALID";
-})(ULIDErrorCode || (ULIDErrorCode = {}));
-var ULIDError = class extends Error {
-  constructor(errorCode2, message) {
-    super(`${message} (${errorCode2})`);
-    this.name = "ULIDError";
-    this.code = errorCode2;
+// scripts/src/coordinator/run-dir.ts
+var RUN_NAME = /^orchestrate-\d{8}-\d{6}(-\d+)?$/;
+function createRunDir(o) {
+  try {
+    const path = o.requested === null ? claimStamped(join2(o.root, REPORTS_DIR), o.now) : claim(resolve2(o.cwd, o.requested));
+    if (path === null)
+      return err({
+        code: "run-dir-exists",
+        message: `\`${o.requested}\` already holds a run or other files.`,
+        fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one."
+      });
+    writePrivate(join2(path, ".gitignore"), "*\n");
+    for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join2(path, name));
+    return ok({ path, runId: basename(path) });
+  } catch (error) {
+    return err({
+      code: "run-dir-unwritable",
+      message: `Cannot create the run directory: ${errorCode(error) ?? String(error)}${error instanceof Error && "path" in error ? ` at \`${String(error.path)}\`` : ""}.`,
+      fix: "Run from a writable folder, or name one with --run-dir."
+    });
   }
-};
-function randomChar(prng) {
-  const randomPosition = Math.floor(prng() * ENCODING_LEN) % ENCODING_LEN;
-  return ENCODING.charAt(randomPosition);
 }
-function detectPRNG(root) {
-  const rootLookup = detectRoot();
-  const globalCrypto = rootLookup && (rootLookup.crypto || rootLookup.msCrypto) || (typeof node_crypto_default !== "undefined" ? node_crypto_default : null);
-  if (typeof globalCrypto?.getRandomValues === "function") {
-    return () => {
-      const buffer = new Uint8Array(1);
-      globalCrypto.getRandomValues(buffer);
-      return buffer[0] / 256;
-    };
-  } else if (typeof globalCrypto?.randomBytes === "function") {
-    return () => globalCrypto.randomBytes(1).readUInt8() / 256;
-  } else if (node_crypto_default?.randomBytes) {
-    return () => node_crypto_default.randomBytes(1).readUInt8() / 256;
+function claimStamped(parent, now) {
+  ensureDir(parent);
+  const stamp = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  for (let n = 1; ; n++) {
+    const path = join2(parent, `orchestrate-${stamp}${n === 1 ? "" : `-${n}`}`);
+    try {
+      mkdirSync(path, { mode: PRIVATE_DIR });
+      return realpathSync(path);
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
   }
-  throw new ULIDError(ULIDErrorCode.PRNGDetectFailure, "Failed to find a reliable PRNG");
 }
-function detectRoot() {
-  if (inWebWorker())
-    return self;
-  if (typeof window !== "undefined") {
-    return window;
+function claim(path) {
+  ensureDir(resolve2(path, ".."));
+  try {
+    mkdirSync(path, { mode: PRIVATE_DIR });
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    if (readdirSync(path).length > 0) return null;
   }
-  if (typeof global !== "undefined") {
-    return global;
+  return realpathSync(path);
+}
+function findRunDir(o) {
+  const reports = join2(o.root, REPORTS_DIR);
+  if (o.which === void 0) return newest(reports);
+  const candidates2 = isAbsolute(o.which) ? [o.which] : [resolve2(o.cwd, o.which), join2(reports, o.which)];
+  for (const path of candidates2) {
+    if (isRun(path)) {
+      const real = realpathSync(path);
+      return ok({ path: real, runId: basename(real) });
+    }
   }
-  if (typeof globalThis !== "undefined") {
-    return globalThis;
+  return err({
+    code: "run-not-found",
+    message: `\`${o.which}\` is neither a run directory nor the id of a run below \`${reports}\`.`,
+    fix: "Give the path that `run` printed, or leave it out to mean the newest run."
+  });
+}
+function newest(reports) {
+  let names = [];
+  try {
+    names = readdirSync(reports).filter((name) => RUN_NAME.test(name) && isRun(join2(reports, name)));
+  } catch {
+    names = [];
   }
-  return null;
+  const last = names.sort(byStamp).at(-1);
+  if (last === void 0)
+    return err({
+      code: "run-not-found",
+      message: `No run below \`${reports}\`.`,
+      fix: "Start one with `run SPEC`, or name the run directory."
+    });
+  const path = realpathSync(join2(reports, last));
+  return ok({ path, runId: basename(path) });
 }
-function encodeRandom(len, prng) {
-  let str = "";
-  for (; len > 0; len--) {
-    str = randomChar(prng) + str;
+function byStamp(a, b) {
+  const key = (name) => [name.slice(0, 27), Number(name.slice(28) || "1")];
+  const [stampA, numberA] = key(a);
+  const [stampB, numberB] = key(b);
+  return stampA === stampB ? numberA - numberB : stampA < stampB ? -1 : 1;
+}
+function isRun(path) {
+  try {
+    return statSync(join2(path, RUN_FILES.state)).isFile() || statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
+  } catch {
+    try {
+      return statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
+    } catch {
+      return false;
+    }
   }
-  return str;
 }
-function encodeTime(now, len = TIME_LEN) {
-  if (isNaN(now)) {
-    throw new ULIDError(ULIDErrorCode.EncodeTimeValueMalformed, `Time must be a number: ${now}`);
-  } else if (now > TIME_MAX) {
-    throw new ULIDError(ULIDErrorCode.EncodeTimeSizeExceeded, `Cannot encode a time larger than ${TIME_MAX}: ${now}`);
-  } else if (now < 0) {
-    throw new ULIDError(ULIDErrorCode.EncodeTimeNegative, `Time must be positive: ${now}`);
-  } else if (Number.isInteger(now) === false) {
-    throw new ULIDError(ULIDErrorCode.EncodeTimeValueMalformed, `Time must be an integer: ${now}`);
+// scripts/src/coordinator/inventory-file.ts
+function writeInventory(runDir, inventory) {
+  replaceFile(join3(runDir, RUN_FILES.runtimes), `${JSON.stringify(inventory, null, 1)}
+`);
+}
+function readInventory(runDir) {
+  const path = join3(runDir, RUN_FILES.runtimes);
+  const text2 = readTextIfPresent(path);
+  if (text2 === null)
+    return err(`\`${path}\` is missing: the run was never prepared. Start it again with \`run SPEC\`.`);
+  try {
+    const value = JSON.parse(text2);
+    return value.schemaVersion === 1 ? ok(value) : err(`\`${path}\` has schema version ${String(value.schemaVersion)}; this version reads 1.`);
+  } catch {
+    return err(`\`${path}\` is damaged: it is not JSON.`);
   }
-  let mod, str = "";
-  for (let currentLen = len; currentLen > 0; currentLen--) {
-    mod = now % ENCODING_LEN;
-    str = ENCODING.charAt(mod) + str;
-    now = (now - mod) / ENCODING_LEN;
-  }
-  return str;
 }
-function inWebWorker() {
-  return typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope;
+var REUSE_MS = 10 * 60 * 1e3;
+function earlierInventory(root) {
+  const newest2 = findRunDir({ which: void 0, root, cwd: root });
+  const read = newest2.ok ? readInventory(newest2.value.path) : null;
+  return read?.ok === true ? { inventory: read.value, maxAgeMs: REUSE_MS } : void 0;
 }
-function ulid(seedTime, prng) {
-  const currentPRNG = prng || detectPRNG();
-  const seed = !seedTime || isNaN(seedTime) ? Date.now() : seedTime;
-  return encodeTime(seed, TIME_LEN) + encodeRandom(RANDOM_LEN, currentPRNG);
-}
-// scripts/src/coordinator/blank.ts
-function blankJob(known) {
-  return {
-    status: "queued",
-    outcome: "pending",
-    reason: null,
-    detail: null,
-    block: null,
-    outcomeBlock: null,
-    runtime: null,
-    model: null,
-    agent: null,
-    attempts: 0,
-    worktree: null,
-    branch: null,
-    baseCommit: null,
-    baseOverride: null,
-    acceptedWithoutC3Count: 0,
-    notBefore: null,
-    candidateIndex: 0,
-    promotions: 0,
-    retriesUsed: 0,
-    resumes: 0,
-    userRetries: 0,
-    reopenedAt: 0,
-    pendingAttempt: null,
-    attemptRecords: [],
-    ...known
-  };
-}
-function blankAttempt(known) {
-  return {
-    provider: null,
-    model: null,
-    modelRequested: null,
-    family: null,
-    effortLevel: null,
-    effortRaw: null,
-    benchmarkRef: null,
-    promotionOf: null,
-    promotionTrigger: null,
-    phase: null,
-    reason: null,
-    detail: null,
-    failureClass: null,
-    settlement: null,
-    startedAt: null,
-    endedAt: null,
-    wallMs: null,
-    exitCode: null,
-    signal: null,
-    timedOut: false,
-    flags: [],
-    resetAt: null,
-    tierDerivation: [],
-    capabilityFloorDelta: 0,
-    riskFloorDelta: 0,
-    checks: [],
-    artifacts: [],
-    changedPaths: [],
-    inputFingerprint: null,
-    baseCommit: null,
-    treeSha256: null,
-    commit: null,
-    resultBytes: null,
-    resultSha256: null,
-    diffStat: null,
-    injectionFixture: "not-run",
-    microArbiter: null,
-    c3EscalationReason: [],
-    c3Verdict: null,
-    arbitration: null,
-    acceptedWithoutC3: false,
-    acceptance: "pending",
-    laterOutcome: null,
-    decisionTraceRef: null,
-    supervisorRunId: null,
-    pid: null,
-    processStartTime: null,
-    bootId: null,
-    sessionHandle: null,
-    nativeHandle: null,
-    usage: null,
-    question: null,
-    ...known
-  };
+function reuseDiagnostics(inventory, now) {
+  const reused = inventory.records.filter((record) => record.reused);
+  if (reused.length === 0) return [];
+  const oldest = Math.max(...reused.map((record) => now - Date.parse(record.probedAt)));
+  return [
+    {
+      severity: "info",
+      code: "inventory-reused",
+      message: `answers of ${reused.map((record) => `\`${record.id}\``).join(", ")} are of the newest run, up to ${Math.ceil(oldest / 6e4)} min old (reused); \`run\` and \`probe\` ask again`
+    }
+  ];
 }
 // scripts/src/host/node-version.ts
 function nodeVersion() {
@@ -1838,14 +1954,14 @@ function targetText(finding) {
 }
 // scripts/src/cli/smoke-flag.ts
 var DEFAULT_MS = 12e4;
-function smokeOf(ctx, parsed) {
-  const given = flagText(parsed, "timeout");
+function smokeOf(ctx, parsed2) {
+  const given = flagText(parsed2, "timeout");
   const timeout = given === void 0 ? null : parseDuration(given);
   if (timeout?.ok === false)
     return failure(EXIT.usage, [
       { severity: "error", code: "bad-duration", message: `--timeout: ${timeout.error}` }
     ]);
-  if (!flagOn(parsed, "smoke"))
+  if (!flagOn(parsed2, "smoke"))
     return given === void 0 ? { smoke: void 0 } : failure(EXIT.usage, [
       {
         severity: "error",
@@ -1890,7 +2006,7 @@ var require_ucs2length = __commonJS({
 function workspaceRoot(cwd) {
   const real = realpathSync(cwd);
   for (let at = real; ; at = dirname2(at)) {
-    if (existsSync(join(at, ".git"))) return at;
+    if (existsSync(join4(at, ".git"))) return at;
     if (dirname2(at) === at) return real;
   }
 }
@@ -2132,171 +2248,354 @@ var RETRY_LIMITS = {
   /** Clocks differ: start this much after the reported moment. */
   quotaMarginMs: 5e3
 };
-// scripts/src/core/layout.ts
-var RUN_FILES = {
-  spec: "jobs.yaml",
-  state: "state.json",
-  journal: "journal.jsonl",
-  metrics: "metrics.jsonl",
-  runtimes: "runtimes.json",
-  decisions: "decisions.jsonl",
-  calibration: "calibration.json",
-  trace: "trace.jsonl",
-  report: "report.md",
-  reportHtml: "report.html",
-  lock: "lock",
-  inbox: "inbox",
-  worktrees: "worktrees",
-  supervisor: "supervisor",
-  graph: "graph.json",
-  events: "events.jsonl"
+var PLANE_LIMITS = {
+  /** Of all shown text together. */
+  inputMaxBytes: 24576,
+  outputMaxBytes: 65536,
+  timeoutMs: 2e4,
+  /** A running attempt that printed nothing for this long is looked at, once. */
+  watchdogSilenceMs: 12e4,
+  /** Questions of one plan; a larger plan asks for its first jobs only. */
+  routerMaxJobs: 20,
+  relationMaxPairs: 10,
+  profilerMaxRuntimes: 4,
+  envFileMaxBytes: 65536
 };
-var JOB_FILES = {
-  prompt: "prompt.md",
-  command: "command.txt",
-  stdout: "stdout.txt",
-  stderr: "stderr.txt",
-  result: "result.md",
-  session: "session.json",
-  status: "status.json",
-  handoff: "handoff",
-  artifacts: "artifacts"
-};
-var REPORTS_DIR = "plans/reports";
-var INPUTS_DIR = ".orchestrate-inputs";
-var CONFIG_DIR = ".orchestrate";
-var RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
-// scripts/src/coordinator/run-dir.ts
-var RUN_NAME = /^orchestrate-\d{8}-\d{6}(-\d+)?$/;
-function createRunDir(o) {
-  try {
-    const path = o.requested === null ? claimStamped(join2(o.root, REPORTS_DIR), o.now) : claim(resolve2(o.cwd, o.requested));
-    if (path === null)
-      return err({
-        code: "run-dir-exists",
-        message: `\`${o.requested}\` already holds a run or other files.`,
-        fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one."
-      });
-    writePrivate(join2(path, ".gitignore"), "*\n");
-    for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join2(path, name));
-    return ok({ path, runId: basename(path) });
-  } catch (error) {
-    return err({
-      code: "run-dir-unwritable",
-      message: `Cannot create the run directory: ${errorCode(error) ?? String(error)}${error instanceof Error && "path" in error ? ` at \`${String(error.path)}\`` : ""}.`,
-      fix: "Run from a writable folder, or name one with --run-dir."
-    });
-  }
-}
-function claimStamped(parent, now) {
-  ensureDir(parent);
-  const stamp = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  for (let n = 1; ; n++) {
-    const path = join2(parent, `orchestrate-${stamp}${n === 1 ? "" : `-${n}`}`);
-    try {
-      mkdirSync(path, { mode: PRIVATE_DIR });
-      return realpathSync(path);
-    } catch (error) {
-      if (errorCode(error) !== "EEXIST") throw error;
-    }
-  }
-}
-function claim(path) {
-  ensureDir(resolve2(path, ".."));
-  try {
-    mkdirSync(path, { mode: PRIVATE_DIR });
-  } catch (error) {
-    if (errorCode(error) !== "EEXIST") throw error;
-    if (readdirSync(path).length > 0) return null;
-  }
-  return realpathSync(path);
-}
-function findRunDir(o) {
-  const reports = join2(o.root, REPORTS_DIR);
-  if (o.which === void 0) return newest(reports);
-  const candidates2 = isAbsolute(o.which) ? [o.which] : [resolve2(o.cwd, o.which), join2(reports, o.which)];
-  for (const path of candidates2) {
-    if (isRun(path)) {
-      const real = realpathSync(path);
-      return ok({ path: real, runId: basename(real) });
-    }
-  }
-  return err({
-    code: "run-not-found",
-    message: `\`${o.which}\` is neither a run directory nor the id of a run below \`${reports}\`.`,
-    fix: "Give the path that `run` printed, or leave it out to mean the newest run."
-  });
-}
-function newest(reports) {
-  let names = [];
-  try {
-    names = readdirSync(reports).filter((name) => RUN_NAME.test(name) && isRun(join2(reports, name)));
-  } catch {
-    names = [];
-  }
-  const last = names.sort(byStamp).at(-1);
-  if (last === void 0)
-    return err({
-      code: "run-not-found",
-      message: `No run below \`${reports}\`.`,
-      fix: "Start one with `run SPEC`, or name the run directory."
-    });
-  const path = realpathSync(join2(reports, last));
-  return ok({ path, runId: basename(path) });
-}
-function byStamp(a, b) {
-  const key = (name) => [name.slice(0, 27), Number(name.slice(28) || "1")];
-  const [stampA, numberA] = key(a);
-  const [stampB, numberB] = key(b);
-  return stampA === stampB ? numberA - numberB : stampA < stampB ? -1 : 1;
-}
-function isRun(path) {
-  try {
-    return statSync(join2(path, RUN_FILES.state)).isFile() || statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
-  } catch {
-    try {
-      return statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
-    } catch {
-      return false;
-    }
-  }
-}
 
-import { join as join3 } from "node:path";
-// scripts/src/coordinator/inventory-file.ts
-function writeInventory(runDir, inventory) {
-  replaceFile(join3(runDir, RUN_FILES.runtimes), `${JSON.stringify(inventory, null, 1)}
-`);
+// scripts/src/core/secret-patterns.ts
+var START = String.raw`(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\[[0-9;]{0,12}m))`;
+var run = (chars, min, max) => String.raw`(?:[${chars}]|\\\r?\n){${min},${max}}`;
+var WORD = "A-Za-z0-9";
+var DASHED = "A-Za-z0-9_-";
+var HEX = "0-9a-f";
+var WRAP_ROOM = 64;
+var literal = (text2) => text2.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+function token(shape) {
+  const longest = Math.max(...shape.anchors.map((anchor) => anchor.length));
+  let pattern;
+  return {
+    id: shape.id,
+    title: shape.title,
+    anchors: shape.anchors,
+    // Made at the first use: most texts hold none of the anchors.
+    get pattern() {
+      const prefix = shape.anchors.map(literal).join("|");
+      pattern ??= new RegExp(`${shape.bounded === true ? START : ""}(?:${prefix})${shape.tail}`, "g");
+      return pattern;
+    },
+    // Each unit of a run can be the three characters of a wrapped line, but nobody wraps after each character.
+    maxLength: longest + shape.tailMax * 3 + WRAP_ROOM
+  };
 }
-function readInventory(runDir) {
-  const path = join3(runDir, RUN_FILES.runtimes);
-  const text2 = readTextIfPresent(path);
-  if (text2 === null)
-    return err(`\`${path}\` is missing: the run was never prepared. Start it again with \`run SPEC\`.`);
-  try {
-    const value = JSON.parse(text2);
-    return value.schemaVersion === 1 ? ok(value) : err(`\`${path}\` has schema version ${String(value.schemaVersion)}; this version reads 1.`);
-  } catch {
-    return err(`\`${path}\` is damaged: it is not JSON.`);
+var prefixed = (id, title, anchors, chars, [min, max], bounded) => token({
+  id,
+  title,
+  anchors,
+  tail: run(chars, min, max),
+  tailMax: max,
+  ...bounded === true ? { bounded } : {}
+});
+var TOKENS = [
+  prefixed("github-token", "a GitHub token", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], WORD, [36, 255]),
+  prefixed("github-fine-grained", "a GitHub fine-grained token", ["github_pat_"], "A-Za-z0-9_", [40, 255]),
+  prefixed(
+    "gitlab-token",
+    "a GitLab token",
+    ["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"],
+    `.${DASHED}`,
+    [20, 128]
+  ),
+  token({
+    id: "anthropic-key",
+    title: "an Anthropic API key",
+    anchors: ["sk-ant-"],
+    tail: run(DASHED, 24, 255),
+    tailMax: 255,
+    bounded: true
+  }),
+  token({
+    id: "openai-key",
+    title: "an OpenAI API key",
+    anchors: ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-", "sk-or-v1-"],
+    tail: run(DASHED, 24, 255),
+    tailMax: 255,
+    bounded: true
+  }),
+  // No dashes in the old form: "sk-learn-..." and the like are names of packages.
+  prefixed("openai-legacy-key", "an `sk-` API key", ["sk-"], WORD, [24, 255], true),
+  prefixed("groq-key", "a Groq API key", ["gsk_"], WORD, [40, 128], true),
+  prefixed("xai-key", "an xAI API key", ["xai-"], WORD, [60, 128], true),
+  prefixed("perplexity-key", "a Perplexity API key", ["pplx-"], WORD, [40, 128], true),
+  prefixed("replicate-token", "a Replicate token", ["r8_"], WORD, [36, 64], true),
+  prefixed("huggingface-token", "a Hugging Face token", ["hf_"], WORD, [30, 64], true),
+  prefixed("aws-access-key-id", "an AWS access key id", ["AKIA", "ASIA"], "A-Z0-9", [16, 16]),
+  prefixed("google-api-key", "a Google API key", ["AIza"], DASHED, [35, 35]),
+  prefixed("google-oauth-token", "a Google OAuth token", ["ya29."], DASHED, [20, 255]),
+  prefixed("google-client-secret", "a Google client secret", ["GOCSPX-"], DASHED, [24, 64]),
+  prefixed(
+    "slack-token",
+    "a Slack token",
+    ["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xoxe-"],
+    DASHED,
+    [10, 255]
+  ),
+  prefixed("slack-app-token", "a Slack app token", ["xapp-"], DASHED, [20, 255], true),
+  prefixed("slack-webhook", "a Slack webhook URL", ["hooks.slack.com/services/"], "A-Za-z0-9/", [20, 120]),
+  token({
+    id: "discord-webhook",
+    title: "a Discord webhook URL",
+    anchors: ["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
+    tail: `[0-9]{15,22}/${run(DASHED, 40, 100)}`,
+    tailMax: 123
+  }),
+  prefixed("stripe-key", "a Stripe key", ["sk_live_", "rk_live_", "sk_test_", "rk_test_"], WORD, [16, 255]),
+  prefixed("stripe-webhook-secret", "a Stripe webhook secret", ["whsec_"], "A-Za-z0-9+/=", [24, 128]),
+  prefixed("npm-token", "an npm token", ["npm_"], WORD, [36, 64], true),
+  prefixed("pypi-token", "a PyPI token", ["pypi-"], DASHED, [50, 255], true),
+  token({
+    id: "sendgrid-key",
+    title: "a SendGrid key",
+    anchors: ["SG."],
+    tail: String.raw`${run(DASHED, 16, 32)}\.${run(DASHED, 32, 64)}`,
+    tailMax: 97,
+    bounded: true
+  }),
+  token({
+    id: "twilio-key",
+    title: "a Twilio key",
+    anchors: ["SK"],
+    tail: `[${HEX}]{32}(?![A-Za-z0-9])`,
+    tailMax: 32,
+    bounded: true
+  }),
+  token({
+    id: "mailgun-key",
+    title: "a Mailgun key",
+    anchors: ["key-"],
+    tail: `[${HEX}]{32}(?![A-Za-z0-9])`,
+    tailMax: 32,
+    bounded: true
+  }),
+  prefixed("digitalocean-token", "a DigitalOcean token", ["dop_v1_", "doo_v1_", "dor_v1_"], HEX, [64, 64]),
+  prefixed(
+    "shopify-token",
+    "a Shopify token",
+    ["shpat_", "shpss_", "shpca_", "shppa_"],
+    "0-9a-fA-F",
+    [32, 32]
+  ),
+  prefixed("databricks-token", "a Databricks token", ["dapi"], HEX, [32, 40], true),
+  prefixed("docker-token", "a Docker token", ["dckr_pat_"], DASHED, [24, 64]),
+  prefixed("linear-key", "a Linear key", ["lin_api_"], WORD, [36, 64]),
+  prefixed("newrelic-key", "a New Relic key", ["NRAK-"], "A-Z0-9", [27, 40]),
+  prefixed("postman-key", "a Postman key", ["PMAK-"], "A-Za-z0-9-", [50, 80]),
+  prefixed("sentry-token", "a Sentry token", ["sntrys_", "sntryu_"], "A-Za-z0-9_+/=", [40, 255]),
+  prefixed("supabase-token", "a Supabase token", ["sbp_"], HEX, [40, 64], true),
+  prefixed("vault-token", "a Vault token", ["hvs.", "hvb."], DASHED, [24, 255], true),
+  prefixed("doppler-token", "a Doppler token", ["dp.pt.", "dp.st."], WORD, [36, 64], true),
+  prefixed("age-secret-key", "an age secret key", ["AGE-SECRET-KEY-1"], "0-9A-Z", [58, 58]),
+  token({
+    id: "telegram-bot-token",
+    title: "a Telegram bot token",
+    anchors: [":AA"],
+    tail: `(?<=[0-9]{8,10}:AA)[${DASHED}]{33}`,
+    tailMax: 33
+  }),
+  token({
+    id: "azure-storage-key",
+    title: "an Azure storage key",
+    anchors: ["AccountKey=", "SharedAccessKey="],
+    tail: "[A-Za-z0-9+/]{40,90}={0,2}",
+    tailMax: 92
+  })
+];
+var NO_VALUE = String.raw`(?!\$|<|\{|\[|\*{3}|x{4}|X{4}|\.{3}|%[A-Z_]{2,40}%|process\.env|os\.environ|this[.$]|(?:your|YOUR|my|MY|the|THE)[_-]|(?:null|true|false|none|None|undefined|required|optional)(?![A-Za-z0-9]))`;
+var QUOTE = String.raw`\\{0,3}["']?`;
+var VALUE_CHARS = String.raw`[^\s"'\u0060<>{}()[\]&\\]`;
+var RANDOM = String.raw`(?=[^\s"'\u0060<>{}()[\]&\\0-9@#%^*+~]{0,100}[0-9@#%^*+~]|[A-Za-z]{0,20}?[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{6})`;
+var SECRET_WORDS = [
+  "password",
+  "passwd",
+  "passphrase",
+  "secret",
+  "token",
+  "api_key",
+  "apikey",
+  "api-key",
+  "access_key",
+  "private_key",
+  "client_secret",
+  "credential",
+  "credentials"
+];
+var capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+var spellings = (words) => [
+  ...new Set(words.flatMap((word) => [word, word.toUpperCase(), capital(word)]))
+];
+var WORD_ANCHORS = [
+  ...spellings(SECRET_WORDS),
+  "apiKey",
+  "ApiKey",
+  "accessKey",
+  "AccessKey",
+  "privateKey",
+  "PrivateKey"
+];
+var ENV_ANCHORS = SECRET_WORDS.filter((word) => !word.includes("-")).map(
+  (word) => word.toUpperCase()
+);
+var QUERY_NAMES = [
+  "token",
+  "access_token",
+  "refresh_token",
+  "id_token",
+  "api_key",
+  "apikey",
+  "api-key",
+  "auth",
+  "key",
+  "secret",
+  "client_secret",
+  "password",
+  "sig",
+  "signature",
+  "X-Amz-Signature",
+  "X-Amz-Security-Token",
+  "X-Goog-Signature"
+];
+var QUERY_ANCHORS = QUERY_NAMES.flatMap((name) => [`?${name}=`, `&${name}=`]);
+var alternatives = (anchors) => [...anchors].sort((a, b) => b.length - a.length).map(literal).join("|");
+var CONTEXTUAL = [
+  {
+    id: "private-key",
+    title: "a private-key block",
+    anchors: ["-----BEGIN "],
+    // The body may be folded, escaped (`\n`) or cut off; a header such as `Proc-Type: 4,ENCRYPTED` belongs to it.
+    pattern: /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----)){0,8000}(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?/g,
+    maxLength: 8192
+  },
+  {
+    id: "jwt",
+    title: "a JSON Web Token",
+    anchors: ["eyJ"],
+    pattern: new RegExp(
+      String.raw`${START}eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,3000}\.[A-Za-z0-9_-]{10,1000}`,
+      "g"
+    ),
+    maxLength: 6100
+  },
+  {
+    id: "bearer",
+    title: "a bearer token",
+    anchors: ["Bearer ", "bearer ", "BEARER "],
+    pattern: /(?:Bearer|bearer|BEARER) {1,3}(?=[A-Za-z._~+/=-]{0,200}[0-9])([A-Za-z0-9._~+/=-]{16,2000})/g,
+    maxLength: 2010,
+    group: 1
+  },
+  {
+    id: "basic-auth",
+    title: "a Basic authorization header",
+    anchors: ["Authorization", "authorization", "AUTHORIZATION"],
+    pattern: /(?:Authorization|authorization|AUTHORIZATION)\\{0,3}["']? {0,3}[:=] {0,3}\\{0,3}["']?[Bb]asic {1,3}([A-Za-z0-9+/]{8,1000}={0,2})/g,
+    maxLength: 1050,
+    group: 1
+  },
+  {
+    id: "basic-credentials",
+    title: "Basic credentials",
+    anchors: ["Basic "],
+    pattern: /Basic {1,3}(?=[A-Za-z+/]{0,200}[0-9])(?=[a-z0-9+/]{0,200}[A-Z])([A-Za-z0-9+/]{24,1000}={0,2})/g,
+    maxLength: 1020,
+    group: 1
+  },
+  {
+    id: "url-credentials",
+    title: "credentials in a URL",
+    anchors: ["://"],
+    pattern: /:\/\/[^\s/@:"'<>{}]{0,100}:(?!\$|<|\{|\*{3}|x{4}|%[A-Z_]{2,40}%)([^\s/@"'<>]{3,200})@/g,
+    maxLength: 310,
+    group: 1
+  },
+  {
+    id: "url-token",
+    title: "a token in a URL",
+    anchors: ["://"],
+    pattern: /:\/\/(?=[A-Za-z_.~-]{0,200}[0-9])([A-Za-z0-9_.~-]{20,200})@/g,
+    maxLength: 210,
+    group: 1
+  },
+  {
+    id: "url-parameter",
+    title: "a credential in a URL parameter",
+    anchors: QUERY_ANCHORS,
+    pattern: new RegExp(
+      `(?:${alternatives(QUERY_ANCHORS)})${NO_VALUE}(?=[A-Za-z._~%+/=-]{0,200}[0-9])([A-Za-z0-9._~%+/=-]{8,1000})`,
+      "g"
+    ),
+    maxLength: 1040,
+    group: 1
+  },
+  {
+    id: "aws-secret-access-key",
+    title: "an AWS secret access key",
+    anchors: ["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey"],
+    pattern: new RegExp(
+      String.raw`(?:aws_secret_access_key|AWS_SECRET_ACCESS_KEY|[Ss]ecretAccessKey)${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])`,
+      "g"
+    ),
+    maxLength: 90,
+    group: 1
+  },
+  {
+    id: "secret-variable",
+    title: "a value assigned to a secret-named variable",
+    anchors: ENV_ANCHORS,
+    // In the style of an environment (`DB_PASSWORD=...`) any value of some length is taken at its word.
+    pattern: new RegExp(
+      `(?:${alternatives(ENV_ANCHORS)})(?:_ACCESS_KEY|_KEY|_VALUE|_ID|[0-9])?=${QUOTE}${NO_VALUE}(${VALUE_CHARS}{6,300})`,
+      "g"
+    ),
+    maxLength: 350,
+    group: 1
+  },
+  {
+    id: "secret-assignment",
+    title: "a value assigned to a secret name",
+    anchors: WORD_ANCHORS,
+    // Prose and code say `password: required` and `token=token` all day: here the value must hold a digit or a sign.
+    pattern: new RegExp(
+      String.raw`(?:${alternatives(WORD_ANCHORS)})(?:_?(?:access)?_?key)?${QUOTE}\s{0,3}(?::=|=>|:|=)\s{0,3}${QUOTE}${NO_VALUE}(?![./])${RANDOM}(${VALUE_CHARS}{8,300})`,
+      "g"
+    ),
+    maxLength: 350,
+    group: 1
   }
-}
-var REUSE_MS = 10 * 60 * 1e3;
-function earlierInventory(root) {
-  const newest2 = findRunDir({ which: void 0, root, cwd: root });
-  const read = newest2.ok ? readInventory(newest2.value.path) : null;
-  return read?.ok === true ? { inventory: read.value, maxAgeMs: REUSE_MS } : void 0;
-}
-function reuseDiagnostics(inventory, now) {
-  const reused = inventory.records.filter((record) => record.reused);
-  if (reused.length === 0) return [];
-  const oldest = Math.max(...reused.map((record) => now - Date.parse(record.probedAt)));
-  return [
-    {
-      severity: "info",
-      code: "inventory-reused",
-      message: `answers of ${reused.map((record) => `\`${record.id}\``).join(", ")} are of the newest run, up to ${Math.ceil(oldest / 6e4)} min old (reused); \`run\` and \`probe\` ask again`
-    }
-  ];
+];
+var SECRET_PATTERNS = [...CONTEXTUAL, ...TOKENS];
+var SECRET_SEGMENTS = /* @__PURE__ */ new Set([
+  "TOKEN",
+  "SECRET",
+  "SECRETS",
+  "PASSWORD",
+  "PASSWD",
+  "PASSPHRASE",
+  "PASS",
+  "KEY",
+  "APIKEY",
+  "CREDENTIAL",
+  "CREDENTIALS",
+  "CREDS",
+  "AUTH",
+  "PAT",
+  "DSN",
+  "COOKIE"
+]);
+function looksSecretName(name) {
+  const segments = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase().split(/[^A-Z0-9]+/);
+  if (segments.includes("PUBLIC") && segments.includes("KEY")) return false;
+  const joined = segments.join("_");
+  if (/(?:^|_)(?:DATABASE_URL|CONNECTION_STRING|CONN_STR)$/.test(joined)) return true;
+  return segments.some((segment) => SECRET_SEGMENTS.has(segment));
 }
 export {
   BYPASS_FLAGS,
@@ -2311,6 +2610,8 @@ export {
   HIDDEN_COMMANDS,
   INPUTS_DIR,
   JOB_FILES,
+  MOCK_RUNTIME,
+  PLANE_LIMITS,
   POLICY,
   PRIVATE_DIR,
   PRIVATE_FILE,
@@ -2322,6 +2623,7 @@ export {
   RETRY_LIMITS,
   RISK_TIERS,
   RUN_FILES,
+  SECRET_PATTERNS,
   SPEC_LIMITS,
   SUPERVISION,
   TOOL,
@@ -2331,8 +2633,6 @@ export {
   __toESM,
   accessSync,
   appendFileSync,
-  blankAttempt,
-  blankJob,
   bootId,
   bypassFlag,
   canonicalize,
@@ -2343,6 +2643,7 @@ export {
   createHash,
   createReadStream,
   createRunDir,
+  currentAttempt,
   didYouMean,
   dispatch,
   earlierInventory,
@@ -2369,6 +2670,7 @@ export {
   linkSync,
   liveness,
   loginCommand,
+  looksSecretName,
   lstatSync,
   maxCapability,
   maxRisk,
@@ -2385,6 +2687,7 @@ export {
   randomBytes,
   randomUUID,
   readFileSync,
+  readHomeRecord,
   readInventory,
   readSync,
   readTextIfPresent,
@@ -2403,6 +2706,7 @@ export {
   scriptOf,
   sha256,
   sha256File,
+  sleepUntil,
   smokeOf,
   startTime,
   statSync,
@@ -2414,10 +2718,12 @@ export {
   systemEnvironment,
   targetText,
   truncateSync,
-  ulid,
   unreachable,
+  updateHomeRecord,
   utimesSync,
   watch,
+  withEntry,
+  withoutEntry,
   workspaceRoot,
   writeAll,
   writeFileSync,

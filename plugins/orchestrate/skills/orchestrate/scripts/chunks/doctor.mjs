@@ -21,16 +21,16 @@ import {
   explainNoRepo,
   findRepo,
   gitVersion
-} from "./git-2.mjs";
+} from "./mask-stream.mjs";
 import {
   SHIPPED
 } from "./probe-2.mjs";
-import "./secret-patterns.mjs";
-import {
-  workspaceRoot
-} from "./dispatch.mjs";
+import "./secrets.mjs";
 import {
   CONFIG_DIR
+} from "./dispatch.mjs";
+import {
+  workspaceRoot
 } from "./dispatch.mjs";
 import {
   EXIT

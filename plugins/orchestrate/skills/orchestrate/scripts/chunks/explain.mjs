@@ -5,7 +5,7 @@ import {
 import "./inbox.validate.mjs";
 import {
   openRun
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -7,13 +7,18 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
+import "./plane-setup.mjs";
+import {
+  scriptOf
+} from "./dispatch.mjs";
 import "./unsupported.mjs";
+import "./jobs.schema.mjs";
+import "./secrets.mjs";
 import "./probe-2.mjs";
+import "./mask-stream.mjs";
 import {
   failure
 } from "./dispatch.mjs";
-import "./git-2.mjs";
-import "./secret-patterns.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -26,6 +31,7 @@ var handler = async (ctx, parsed) => {
     env: ctx.env,
     clock: ctx.clock,
     reuse: true,
+    script: scriptOf(ctx),
     flags: planFlags(ctx.env, parsed)
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);

@@ -11,7 +11,7 @@ import {
   splitPaths,
   trackedFiles,
   withoutFilters
-} from "./git-2.mjs";
+} from "./mask-stream.mjs";
 import "./dispatch.mjs";
 export {
   MIN_GIT,

@@ -104,9 +104,14 @@ function answerVerdict(prompt, script) {
 function judged(named, scripted) {
   const answer = typeof scripted === "string" ? { verdict: scripted } : scripted;
   return {
-    ...named,
+    jobId: named.jobId,
+    attempt: named.attempt,
+    treeSha256: named.treeSha256,
     verdict: answer.verdict,
-    reasons: answer.reasons ?? [`scripted: ${answer.verdict}`],
+    reasons: answer.reasons ?? [
+      `scripted: ${answer.verdict}`,
+      ...named.reviews.map((review) => `${review}: scripted: ${answer.verdict}`)
+    ],
     unsupportedClaims: [],
     contradictions: [],
     unresolved: []
@@ -128,7 +133,10 @@ var isNamed = (entry) => typeof entry === "object" && entry !== null && typeof e
 var pickNamed = (entry) => ({
   jobId: entry.jobId,
   attempt: entry.attempt,
-  treeSha256: typeof entry.treeSha256 === "string" ? entry.treeSha256 : null
+  treeSha256: typeof entry.treeSha256 === "string" ? entry.treeSha256 : null,
+  reviews: (Array.isArray(entry.reasons) ? entry.reasons : []).flatMap(
+    (reason) => /^<([a-z0-9][a-z0-9._-]*): /.exec(String(reason))?.[1] ?? []
+  )
 });
 function* jsonObjects(text) {
   for (const start of text.matchAll(/^[ \t]*\{/gm)) {

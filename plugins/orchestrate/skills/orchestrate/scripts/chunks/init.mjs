@@ -26,6 +26,8 @@ var RESEARCH = `# Research: questions that do not depend on each other run in pa
 version: 1
 name: research
 outcome: A comparison that says which option to take and why.
+constraints:
+  - Nothing is changed; only sources that anybody can open count.
 acceptance:
   - Every claim names its source.
 concurrency: 3
@@ -84,6 +86,10 @@ var REVIEW_PANEL = `# Review panel: several views on the same code, each from a 
 version: 1
 name: review-panel
 outcome: A ranked list of what to fix before the release.
+constraints:
+  - Nothing is changed; a finding names the lines it is about.
+acceptance:
+  - Every finding can be shown in the code.
 concurrency: 3
 defaults:
   timeout: 15m
@@ -117,6 +123,8 @@ var MIGRATE = `# Migration: the same change in several places at once, each in i
 version: 1
 name: migrate
 outcome: Every caller uses the new interface.
+constraints:
+  - Behaviour stays as it is.
 acceptance:
   - No use of the old interface is left.
 concurrency: 2

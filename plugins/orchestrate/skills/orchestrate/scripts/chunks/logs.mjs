@@ -8,7 +8,7 @@ import {
   isCoordinated,
   openRun,
   summaryOf
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   flagInteger,
   flagOn,

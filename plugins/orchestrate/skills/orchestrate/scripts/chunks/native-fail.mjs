@@ -5,7 +5,7 @@ import {
   nativeTarget
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./run-access.mjs";
+import "./writer.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

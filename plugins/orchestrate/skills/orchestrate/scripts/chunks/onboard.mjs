@@ -13,26 +13,26 @@ import {
   probeHost
 } from "./supervise.mjs";
 import {
-  redactText
-} from "./supervise.mjs";
+  locate
+} from "./probe-2.mjs";
 import {
   BASE_ENVIRONMENT,
   childEnvironment,
-  locate
-} from "./probe-2.mjs";
+  redactText
+} from "./mask-stream.mjs";
 import {
   failure,
   flagOn
 } from "./dispatch.mjs";
 import {
   exec
-} from "./git-2.mjs";
+} from "./mask-stream.mjs";
 import {
   loadConfig
-} from "./secret-patterns.mjs";
+} from "./secrets.mjs";
 import {
   looksSecretName
-} from "./secret-patterns.mjs";
+} from "./dispatch.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

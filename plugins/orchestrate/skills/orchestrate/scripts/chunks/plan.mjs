@@ -10,21 +10,26 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
+import "./plane-setup.mjs";
+import {
+  scriptOf
+} from "./dispatch.mjs";
 import "./unsupported.mjs";
+import "./jobs.schema.mjs";
+import "./secrets.mjs";
 import "./probe-2.mjs";
+import "./mask-stream.mjs";
 import {
   failure,
   flagList,
   flagText
 } from "./dispatch.mjs";
-import "./git-2.mjs";
-import "./secret-patterns.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
 
 // scripts/src/cli/commands/plan.ts
-var DETAILED_JOBS = 12;
+var DETAILED_JOBS = 2;
 var handler = async (ctx, parsed) => {
   const flags = planFlags(ctx.env, parsed);
   const { planned, diagnostics } = await planSpec({
@@ -32,6 +37,7 @@ var handler = async (ctx, parsed) => {
     env: ctx.env,
     clock: ctx.clock,
     reuse: true,
+    script: scriptOf(ctx),
     flags
   });
   if (planned === null) return failure(EXIT.usage, diagnostics);
@@ -41,7 +47,7 @@ var handler = async (ctx, parsed) => {
   const detailed = graph.jobs.length <= DETAILED_JOBS || flagList(parsed, "only").length > 0;
   const text = form === "mermaid" ? planMermaid(graph) : form === "dot" ? planDot(graph) : [
     planText(graph, gate),
-    ...detailed ? graph.jobs.map((job) => jobText(job, gate)) : [`(${graph.jobs.length} jobs: add --only JOB to see one in full)
+    ...detailed ? graph.jobs.map((job) => jobText(job, gate)) : [`(each value with its origin, every reject, every control: --only JOB, or --json)
 `]
   ].join("\n");
   const configFiles = loaded.config.files.map(({ path, source, kind, sha256, confirmed }) => ({

@@ -18,12 +18,12 @@ import {
   loadConfig,
   matchesModel,
   parsePolicy
-} from "./secret-patterns.mjs";
-import {
-  workspaceRoot
-} from "./dispatch.mjs";
+} from "./secrets.mjs";
 import {
   CONFIG_DIR
+} from "./dispatch.mjs";
+import {
+  workspaceRoot
 } from "./dispatch.mjs";
 import {
   didYouMean

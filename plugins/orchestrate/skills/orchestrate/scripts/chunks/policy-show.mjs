@@ -5,7 +5,7 @@ import {
 import {
   SHOWN_DIGEST,
   loadConfig
-} from "./secret-patterns.mjs";
+} from "./secrets.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

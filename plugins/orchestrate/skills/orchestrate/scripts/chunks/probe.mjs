@@ -7,11 +7,11 @@ import {
   probeHost
 } from "./supervise.mjs";
 import "./probe-2.mjs";
+import "./mask-stream.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
-import "./git-2.mjs";
-import "./secret-patterns.mjs";
+import "./secrets.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

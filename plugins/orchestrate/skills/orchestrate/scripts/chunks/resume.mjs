@@ -3,7 +3,7 @@ import {
   resumeRun
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./run-access.mjs";
+import "./writer.mjs";
 import {
   flagList,
   flagOn,

@@ -8,14 +8,14 @@ import {
   isCoordinated,
   lastWords,
   openCoordinatorLog
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import { spawn } from "node:child_process";
 import {
   attach,
   openRun,
   summaryOf,
   viewRun
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   ownCommand,
   scriptOf
@@ -37,7 +37,7 @@ function startCoordinator(o) {
       cwd: "/",
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
-      env: { ...o.env.all() }
+      env: coordinatorEnvironment(o.env.all())
     });
     const exited = new Promise((resolve) => {
       child.on("error", () => resolve({ exitCode: 4, signal: null }));
@@ -49,6 +49,12 @@ function startCoordinator(o) {
     log.close();
   }
 }
+function coordinatorEnvironment(own) {
+  const options = own["NODE_OPTIONS"] ?? "";
+  if (options.includes(NEW_SPACE)) return { ...own };
+  return { ...own, NODE_OPTIONS: `${options} ${NEW_SPACE}=1`.trim() };
+}
+var NEW_SPACE = "--max-semi-space-size";
 // scripts/src/coordinator/send.ts
 var ANSWER_TIMEOUT_MS = 12e4;
 async function sendCommand(o) {
@@ -149,10 +155,10 @@ import {
   onceCoordinated,
   openRun as openRun2,
   summaryOf as summaryOf2
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   lockOwner
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   ownCommand as ownCommand2
 } from "./dispatch.mjs";

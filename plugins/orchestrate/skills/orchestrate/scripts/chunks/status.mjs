@@ -2,7 +2,7 @@
 import {
   openRun,
   summaryOf
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -6,7 +6,7 @@ import {
 import "./inbox.validate.mjs";
 import {
   openRun
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   failure,
   flagText

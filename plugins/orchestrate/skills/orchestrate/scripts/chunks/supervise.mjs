@@ -5,11 +5,11 @@ import {
 } from "./dispatch.mjs";
 import {
   JOB_ANCESTORS,
-  JOB_MARKER
-} from "./probe-2.mjs";
-import {
-  SECRET_PATTERNS
-} from "./secret-patterns.mjs";
+  JOB_MARKER,
+  MaskStream,
+  masked,
+  scannerFor
+} from "./mask-stream.mjs";
 import {
   SUPERVISION
 } from "./dispatch.mjs";
@@ -32,430 +32,6 @@ import {
 import { spawnSync } from "node:child_process";
 import { spawn } from "node:child_process";
 import { isUtf8 } from "node:buffer";
-// scripts/src/run/plain-view.ts
-var ESC = 27;
-var BACKSLASH = 92;
-var NEWLINE = 10;
-var RETURN = 13;
-var STRING_FRAMES = /* @__PURE__ */ new Set([
-  93,
-  80,
-  88,
-  94,
-  95,
-  92,
-  55,
-  56,
-  61,
-  62
-]);
-var JSON_ESC = [Buffer.from("u001b["), Buffer.from("u001B[")];
-var ESC_RUNS = /* @__PURE__ */ new Set([1, 2, 4]);
-var WRAP_RUNS = /* @__PURE__ */ new Set([3, 6, 12]);
-var MAX_RUN = 12;
-var MAX_OPENING = MAX_RUN + 6;
-var LETTER_N = 110;
-var LETTER_R = 114;
-var MAX_CSI = 64;
-var rawIndex = (view, index) => view.map === null ? index : view.map[index];
-function plainView(raw) {
-  return raw.indexOf(ESC) < 0 && !hasWraps(raw) ? { bytes: raw, map: null, openFrom: raw.length } : strip(raw);
-}
-function hasWraps(raw) {
-  if (raw.indexOf(BACKSLASH) < 0) return false;
-  for (let at = Math.max(0, raw.length - MAX_OPENING); at < raw.length; at += 1)
-    if (raw[at] === BACKSLASH && wrapLength(raw, at) < 0) return true;
-  return WRAPS.some((wrap) => raw.indexOf(wrap) >= 0);
-}
-var WRAPS = [
-  "\\\n",
-  "\\\r\n",
-  "\\\\\\n",
-  "\\\\\\r",
-  ...JSON_ESC.map((esc) => Buffer.concat([Buffer.of(BACKSLASH), esc]))
-];
-function beginsWith(whole, raw, at) {
-  const length = Math.min(whole.length, raw.length - at);
-  return whole.compare(raw, at, at + length, 0, length) === 0;
-}
-function strip(raw) {
-  const bytes = Buffer.allocUnsafe(raw.length);
-  const map = new Uint32Array(raw.length + 1);
-  let out = 0;
-  let at = 0;
-  let openFrom = raw.length;
-  while (at < raw.length) {
-    const byte = raw[at];
-    const length = byte === ESC ? escapeLength(raw, at) : byte === BACKSLASH ? wrapLength(raw, at) : 0;
-    if (length < 0) {
-      openFrom = at;
-      break;
-    }
-    if (length > 0) {
-      at += length;
-      continue;
-    }
-    bytes[out] = byte;
-    map[out] = at;
-    out += 1;
-    at += 1;
-  }
-  map[out] = openFrom;
-  return { bytes: bytes.subarray(0, out), map: map.subarray(0, out + 1), openFrom };
-}
-function wrapLength(raw, at) {
-  const next = raw[at + 1];
-  if (next === NEWLINE) return 2;
-  if (next === RETURN) return raw[at + 2] === void 0 ? -1 : raw[at + 2] === NEWLINE ? 3 : 0;
-  const run = runOf(raw, at);
-  if (run > MAX_RUN) return 0;
-  const end = at + run;
-  if (raw[end] === void 0) return -1;
-  const whole = raw[at - 1] !== BACKSLASH;
-  if (ESC_RUNS.has(run) && (whole || run === 1)) {
-    const esc = JSON_ESC.find((opening) => beginsWith(opening, raw, end));
-    if (esc !== void 0)
-      return raw.length - end < esc.length ? -1 : controlLength(raw, at, run + esc.length);
-  }
-  return whole && WRAP_RUNS.has(run) ? escapedWrapLength(raw, at, run) : 0;
-}
-function escapedWrapLength(raw, at, run) {
-  const letter = raw[at + run];
-  if (letter === LETTER_N) return run + 1;
-  if (letter !== LETTER_R) return 0;
-  const behind = at + run + 1;
-  const second = runOf(raw, behind);
-  if (raw[behind + second] === void 0 && second <= run / 3) return -1;
-  return second === run / 3 && raw[behind + second] === LETTER_N ? run + 1 + second + 1 : 0;
-}
-function runOf(raw, at) {
-  let run = 0;
-  while (run <= MAX_RUN && raw[at + run] === BACKSLASH) run += 1;
-  return run;
-}
-function escapeLength(raw, at) {
-  const kind = raw[at + 1];
-  if (kind === void 0) return -1;
-  if (kind === 91) return controlLength(raw, at, 2);
-  if (STRING_FRAMES.has(kind)) return 2;
-  if (kind >= 40 && kind <= 47) return raw[at + 2] === void 0 ? -1 : 3;
-  return 0;
-}
-function controlLength(raw, at, opening) {
-  const end = Math.min(raw.length, at + MAX_CSI);
-  for (let index = at + opening; index < end; index += 1) {
-    const byte = raw[index];
-    if (byte >= 64 && byte <= 126) return index + 1 - at;
-    if (byte < 32 || byte > 63) return 0;
-  }
-  return end === raw.length && end - at < MAX_CSI ? -1 : 0;
-}
-// scripts/src/run/mask-stream.ts
-var MASK = Buffer.from("[REDACTED]");
-var NOTHING = Buffer.alloc(0);
-var CONTEXT = 64;
-var MaskStream = class {
-  #scanner;
-  #emit;
-  /** A line longer than this is scanned in mid-line; shorter ones wait for their end. */
-  #lineRoom;
-  /** More than this is never held back, whatever it is. */
-  #rawRoom;
-  #context = NOTHING;
-  #pending = [];
-  #pendingBytes = 0;
-  /** Raw position of the first pending byte. */
-  #position;
-  /** Pending bytes that belong to a mask already written. */
-  #carry = 0;
-  constructor(options) {
-    this.#scanner = options.scanner;
-    this.#emit = options.emit;
-    this.#position = options.position ?? 0;
-    this.#lineRoom = options.scanner.reach * 2;
-    this.#rawRoom = options.scanner.reach * 8;
-  }
-  /** Raw position up to which everything has been emitted. */
-  get position() {
-    return this.#position;
-  }
-  push(chunk) {
-    if (chunk.length === 0) return;
-    this.#pending.push(chunk);
-    this.#pendingBytes += chunk.length;
-    if (this.#pendingBytes > this.#lineRoom || chunk.indexOf(10) >= 0) this.#release(false);
-  }
-  /** The end of the stream, after `last` if there is more of it. */
-  flush(last = NOTHING) {
-    this.#pending.push(last);
-    this.#pendingBytes += last.length;
-    if (this.#pendingBytes > 0) this.#release(true);
-  }
-  /** What is still held back; the stream is at its end after this. */
-  takePending() {
-    const pending = Buffer.concat(this.#pending);
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    return pending;
-  }
-  #release(final) {
-    const window = Buffer.concat([this.#context, ...this.#pending]);
-    const before = this.#context.length;
-    const view = plainView(window);
-    const from = view.map === null ? before : firstAtOrAfter(view.map, before);
-    const { masks, open: open2 } = this.#scanner.scan(view.bytes, from);
-    const raw = masks.map((mask) => ({
-      from: rawIndex(view, mask.from),
-      start: rawIndex(view, mask.start),
-      end: rawIndex(view, mask.end - 1) + 1
-    }));
-    if (this.#carry > 0) raw.unshift({ from: before, start: before, end: before + this.#carry });
-    const cut = final ? window.length : this.#cutOf({ view, raw, open: open2, before });
-    this.#write({ window, raw, before, cut });
-    this.#context = Buffer.from(window.subarray(Math.max(0, cut - CONTEXT), cut));
-    this.#pending = cut < window.length ? [window.subarray(cut)] : [];
-    this.#pendingBytes = window.length - cut;
-  }
-  /** Raw end of what can be let go: whole lines, unless something in them is unfinished. */
-  #cutOf(o) {
-    const { bytes, openFrom } = o.view;
-    const { reach } = this.#scanner;
-    const line = bytes.lastIndexOf(10) + 1;
-    if (bytes.length - line > this.#lineRoom)
-      return beforeAnchors(o.raw, Math.max(o.before, rawIndex(o.view, bytes.length - reach)));
-    const open2 = o.open.map((start) => rawIndex(o.view, start));
-    const cut = Math.max(o.before, beforeFinds(o.raw, Math.min(rawIndex(o.view, line), ...open2)));
-    return openFrom - cut > this.#rawRoom ? beforeAnchors(o.raw, openFrom - reach) : cut;
-  }
-  #write(o) {
-    const base = this.#position - o.before;
-    const carried = this.#carry > 0;
-    this.#carry = 0;
-    let at = o.before;
-    const emit = (bytes, masked2, end) => {
-      if (end > at) this.#emit({ bytes, masked: masked2, start: base + at, end: base + end });
-      at = end;
-    };
-    for (const [index, mask] of o.raw.entries()) {
-      if (mask.start >= o.cut) break;
-      if (mask.end <= at) continue;
-      if (mask.start > at) emit(o.window.subarray(at, mask.start), false, mask.start);
-      if (mask.end > o.cut) this.#carry = mask.end - o.cut;
-      emit(index === 0 && carried ? NOTHING : MASK, true, Math.min(mask.end, o.cut));
-    }
-    emit(o.window.subarray(at, o.cut), false, o.cut);
-    this.#position = base + o.cut;
-  }
-};
-function beforeFinds(masks, at) {
-  let cut = at;
-  for (let moved = true; moved; ) {
-    moved = false;
-    for (let index = masks.length - 1; index >= 0; index -= 1) {
-      const mask = masks[index];
-      if (mask.from >= cut || cut > mask.end) continue;
-      cut = mask.from;
-      moved = true;
-    }
-  }
-  return cut;
-}
-function beforeAnchors(masks, at) {
-  let cut = at;
-  for (const mask of masks) if (mask.from < at && at <= mask.start) cut = Math.min(cut, mask.from);
-  return cut;
-}
-function firstAtOrAfter(map, raw) {
-  let low = 0;
-  let high = map.length - 1;
-  while (low < high) {
-    const middle = low + high >> 1;
-    if (map[middle] < raw) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-// scripts/src/run/secret-needles.ts
-var MIN_VALUE = 6;
-var MIN_ENCODED = 8;
-var MAX_NEEDLE = 4096;
-function secretNeedles(values) {
-  const texts = /* @__PURE__ */ new Set();
-  for (const value of values) {
-    const trimmed = value.trim();
-    if (trimmed.length < MIN_VALUE) continue;
-    for (const line of trimmed.split(/[\r\n]+/)) addLine(texts, line, trimmed);
-    if (trimmed.length >= MIN_ENCODED) for (const form of encodings(trimmed)) addPieces(texts, seenAs(form));
-  }
-  return [...texts].map((text) => Buffer.from(text));
-}
-function addLine(texts, line, whole) {
-  const seen = seenAs(line).replace(/\\+$/, "").trim();
-  if (seen.length >= (line === whole ? MIN_VALUE : MIN_ENCODED)) addPieces(texts, seen);
-}
-var seenAs = (text) => plainView(Buffer.from(text)).bytes.toString();
-function addPieces(texts, text) {
-  if (Buffer.byteLength(text) < MIN_VALUE) return;
-  if (text.length <= MAX_NEEDLE / 4) {
-    texts.add(text);
-    return;
-  }
-  const size = MAX_NEEDLE / 4;
-  for (let at = 0; at + size < text.length; at += size) texts.add(text.slice(at, at + size));
-  texts.add(text.slice(-size));
-}
-function encodings(value) {
-  const bytes = Buffer.from(value);
-  const once = JSON.stringify(value).slice(1, -1);
-  const twice = JSON.stringify(once).slice(1, -1);
-  const url = percentEncoded(value);
-  const hex = bytes.toString("hex");
-  const forms = [once, twice, url, url.replaceAll("%20", "+"), lowerEscapes(url), hex, hex.toUpperCase()];
-  for (const core of base64Cores(bytes))
-    forms.push(core, core.replaceAll("+", "-").replaceAll("/", "_"), percentEncoded(core));
-  return forms.filter((form) => form !== value);
-}
-function percentEncoded(value) {
-  try {
-    return encodeURIComponent(value);
-  } catch {
-    return value;
-  }
-}
-var lowerEscapes = (text) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-function base64Cores(bytes) {
-  return [0, 1, 2].map((shift) => {
-    const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString("base64").replace(/=+$/, "");
-    const from = shift === 0 ? 0 : shift + 1;
-    const spare = (shift + bytes.length) % 3 * 8;
-    return text.slice(from, spare === 0 ? text.length : text.length - 1);
-  });
-}
-// scripts/src/run/secret-scan.ts
-var PATTERN_REACH = Math.max(...SECRET_PATTERNS.map((row) => row.maxLength));
-var shipped;
-function createScanner(values) {
-  shipped ??= shippedLiterals();
-  const needles = secretNeedles(values).map((bytes) => ({ bytes, shapes: null }));
-  const { table, leads } = indexPairs([...shipped, ...needles]);
-  const reach = Math.max(PATTERN_REACH, ...needles.map((needle) => needle.bytes.length));
-  const scan = (bytes, from) => {
-    const hits = [];
-    const open2 = [];
-    let text = null;
-    const end = bytes.length - 1;
-    for (let at = Math.max(0, from - 1); at < end; at += 2) {
-      const slot = table[bytes[at] << 8 | bytes[at + 1]];
-      if (slot === 0) continue;
-      for (const { back, literal } of leads[slot]) {
-        const start = at - back;
-        if (start < from || !standsAt(bytes, literal.bytes, start)) continue;
-        if (literal.shapes === null) hits.push({ from: start, start, end: start + literal.bytes.length });
-        else {
-          text ??= asText(bytes);
-          tryShapes({ text, start, shapes: literal.shapes, hits, open: open2 });
-        }
-      }
-    }
-    return { masks: merged(hits), open: open2 };
-  };
-  return { scan, reach };
-}
-var NAME_ROOM = 48;
-var STILL_A_NAME = /^[\w\s:=>"'\\-]*$/;
-function tryShapes(o) {
-  let hit = false;
-  for (const { pattern, group } of o.shapes) {
-    pattern.lastIndex = o.start;
-    const found = pattern.exec(o.text);
-    if (found === null) continue;
-    hit = true;
-    const secret = found[group] ?? found[0];
-    const start = o.start + found[0].lastIndexOf(secret);
-    o.hits.push({ from: o.start, start, end: start + secret.length });
-  }
-  if (!hit && o.text.length - o.start <= NAME_ROOM && STILL_A_NAME.test(o.text.slice(o.start)))
-    o.open.push(o.start);
-}
-function standsAt(bytes, literal, start) {
-  const length = literal.length;
-  if (start + length > bytes.length) return false;
-  for (let index = 0; index < length; index += 1) if (bytes[start + index] !== literal[index]) return false;
-  return true;
-}
-function asText(bytes) {
-  const text = bytes.toString("latin1");
-  return bytes.indexOf(160) < 0 ? text : text.replaceAll("\xA0", "\xA1");
-}
-function merged(masks) {
-  if (masks.length < 2) return masks;
-  masks.sort((a, b) => a.start - b.start);
-  const result = [];
-  let last = null;
-  for (const mask of masks) {
-    if (last !== null && mask.start <= last.end) {
-      last.from = Math.min(last.from, mask.from);
-      last.end = Math.max(last.end, mask.end);
-    } else {
-      last = mask;
-      result.push(mask);
-    }
-  }
-  return result;
-}
-function shippedLiterals() {
-  const byAnchor = /* @__PURE__ */ new Map();
-  for (const row of SECRET_PATTERNS) {
-    const shape = { pattern: new RegExp(row.pattern.source, "y"), group: row.group ?? 0 };
-    for (const anchor of row.anchors) byAnchor.set(anchor, [...byAnchor.get(anchor) ?? [], shape]);
-  }
-  return [...byAnchor].map(([anchor, shapes]) => ({ bytes: Buffer.from(anchor), shapes }));
-}
-function indexPairs(literals) {
-  const table = new Uint16Array(65536);
-  const leads = [[]];
-  const add = (pair, lead) => {
-    if (table[pair] === 0) table[pair] = leads.push([]) - 1;
-    leads[table[pair]].push(lead);
-  };
-  for (const literal of literals) {
-    const [first = 0, second = 0, third] = literal.bytes;
-    add(first << 8 | second, { back: 0, literal });
-    if (third !== void 0) add(second << 8 | third, { back: 1, literal });
-    else for (let any = 0; any < 256; any += 1) add(second << 8 | any, { back: 1, literal });
-  }
-  return { table, leads };
-}
-// scripts/src/run/redact.ts
-function redactText(text, values) {
-  const { bytes, count } = masked(Buffer.from(text), scannerFor(values));
-  return count === 0 ? text : bytes.toString();
-}
-function masked(bytes, scanner) {
-  const out = [];
-  let count = 0;
-  const stream = new MaskStream({
-    scanner,
-    emit: (piece) => {
-      out.push(piece.bytes);
-      if (piece.masked) count += 1;
-    }
-  });
-  stream.flush(bytes);
-  return { bytes: Buffer.concat(out), count };
-}
-var scanners = /* @__PURE__ */ new Map();
-var MAX_SCANNERS = 8;
-function scannerFor(values) {
-  const key = values.join("\0");
-  let scanner = scanners.get(key);
-  if (scanner === void 0) {
-    scanner = createScanner(values);
-    if (scanners.size >= MAX_SCANNERS) scanners.clear();
-    scanners.set(key, scanner);
-  }
-  return scanner;
-}
 // scripts/src/run/process-tree.ts
 var hasProc = existsSync("/proc/self/stat") && isOwnProc();
 function isOwnProc() {
@@ -864,7 +440,7 @@ var CaptureFile = class {
   }
 };
 // scripts/src/run/lines.ts
-var NEWLINE2 = 10;
+var NEWLINE = 10;
 var BRACE = 123;
 var LINE_THEN_BRACE = Buffer.from("\n{");
 var LineSplitter = class {
@@ -891,7 +467,7 @@ var LineSplitter = class {
   }
   push(bytes) {
     let from = 0;
-    for (let end = bytes.indexOf(NEWLINE2); end >= 0; end = bytes.indexOf(NEWLINE2, from)) {
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
       this.#add(bytes.subarray(from, end));
       this.#finish();
       from = end + 1;
@@ -937,14 +513,14 @@ var StructuredLines = class {
         this.#inside = true;
         at = start;
       }
-      const end = bytes.indexOf(NEWLINE2, at);
+      const end = bytes.indexOf(NEWLINE, at);
       this.#splitter.push(end < 0 ? bytes.subarray(at) : bytes.subarray(at, end + 1));
       if (end < 0) return;
       this.#inside = false;
       this.#atLineStart = true;
       at = end + 1;
     }
-    if (!this.#inside && bytes.length > 0) this.#atLineStart = bytes.at(-1) === NEWLINE2;
+    if (!this.#inside && bytes.length > 0) this.#atLineStart = bytes.at(-1) === NEWLINE;
   }
   flush() {
     this.#splitter.flush();
@@ -1002,9 +578,9 @@ var Ring = class {
 };
 // scripts/src/run/utf8.ts
 var REPLACEMENT = Buffer.from("\uFFFD");
-var NOTHING2 = Buffer.alloc(0);
+var NOTHING = Buffer.alloc(0);
 var Utf8Stream = class {
-  #held = NOTHING2;
+  #held = NOTHING;
   #invalid = 0;
   get invalidBytes() {
     return this.#invalid;
@@ -1012,13 +588,13 @@ var Utf8Stream = class {
   push(chunk) {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const open2 = unfinished(bytes);
-    this.#held = open2 === 0 ? NOTHING2 : Buffer.from(bytes.subarray(bytes.length - open2));
+    this.#held = open2 === 0 ? NOTHING : Buffer.from(bytes.subarray(bytes.length - open2));
     return this.#repair(bytes.subarray(0, bytes.length - open2));
   }
   flush() {
     const rest = this.#held;
-    this.#held = NOTHING2;
-    if (rest.length === 0) return NOTHING2;
+    this.#held = NOTHING;
+    if (rest.length === 0) return NOTHING;
     this.#invalid += rest.length;
     return REPLACEMENT;
   }
@@ -1065,7 +641,7 @@ function character(bytes, at) {
 // scripts/src/run/capture.ts
 var TAIL_MAX = 524288;
 var TAIL_TEXT = 8192;
-var NOTHING3 = Buffer.alloc(0);
+var NOTHING2 = Buffer.alloc(0);
 var Capture = class {
   #options;
   #headRoom;
@@ -1213,8 +789,8 @@ var Capture = class {
     this.#file.write(bytes);
     this.#recent.push(bytes);
     this.#recentBytes += bytes.length;
-    while (this.#recentBytes - (this.#recent[0] ?? NOTHING3).length >= TAIL_TEXT)
-      this.#recentBytes -= (this.#recent.shift() ?? NOTHING3).length;
+    while (this.#recentBytes - (this.#recent[0] ?? NOTHING2).length >= TAIL_TEXT)
+      this.#recentBytes -= (this.#recent.shift() ?? NOTHING2).length;
   }
 };
 function gapLine(dropped, lastByte) {
@@ -1604,12 +1180,15 @@ import {
   recognize
 } from "./dispatch.mjs";
 import {
-  BASE_ENVIRONMENT,
-  childEnvironment,
   locate,
   ratingBy,
   takeInventory
 } from "./probe-2.mjs";
+import {
+  BASE_ENVIRONMENT,
+  childEnvironment,
+  redactText
+} from "./mask-stream.mjs";
 import {
   earlierInventory,
   reuseDiagnostics
@@ -1617,23 +1196,25 @@ import {
 import {
   exec,
   git
-} from "./git-2.mjs";
+} from "./mask-stream.mjs";
 import {
   adapterFor,
   versionIn
 } from "./probe-2.mjs";
 import {
   loadConfig
-} from "./secret-patterns.mjs";
+} from "./secrets.mjs";
 import {
   looksSecretName
-} from "./secret-patterns.mjs";
+} from "./dispatch.mjs";
+import {
+  REPORTS_DIR,
+  RUN_FILES
+} from "./dispatch.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";
 import {
-  REPORTS_DIR,
-  RUN_FILES,
   SUPERVISION as SUPERVISION2
 } from "./dispatch.mjs";
 import {
@@ -1936,7 +1517,6 @@ async function probeHost(o) {
 export {
   endTree,
   probeHost,
-  redactText,
   signal,
   superviseProcess,
   sweepMarker

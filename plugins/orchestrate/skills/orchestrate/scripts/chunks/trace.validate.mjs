@@ -3,21 +3,7 @@ import {
   require_ucs2length
 } from "./dispatch.mjs";
 import {
-  MOCK_RUNTIME,
-  factsOfRun,
-  faultOf,
-  isReopenable,
-  markdownCode,
-  markdownFence,
-  markdownLine,
-  markdownText,
-  plainText
-} from "./run-access.mjs";
-import {
   POLICY
-} from "./dispatch.mjs";
-import {
-  quoteShell
 } from "./dispatch.mjs";
 import {
   PRIVATE_FILE,
@@ -33,4183 +19,2988 @@ import {
   truncateSync
 } from "./dispatch.mjs";
 import {
-  __export,
   __toESM
 } from "./dispatch.mjs";
 
 // scripts/src/core/generated/trace.validate.js
 var import_ucs2length = __toESM(require_ucs2length(), 1);
-var trace_validate_default = validate10;
-var schema11 = { "$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://bestagentkits.github.io/orchestrate/schemas/trace.schema.json", "title": "TraceLine", "description": "One line of trace.jsonl: enums, numbers and references, a closed payload per kind.", "type": "object", "additionalProperties": false, "properties": { "ts": { "type": "string", "description": "ISO 8601, UTC" }, "seq": { "type": "integer", "minimum": 1 }, "traceId": { "type": "string", "pattern": "^[0-9a-f]{32}$" }, "correlationId": { "type": "string", "maxLength": 400, "description": "run/job/attempt, `-` where there is none" }, "spanId": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "parentSpanId": { "type": ["string", "null"], "pattern": "^[0-9a-f]{16}$" }, "relation": { "enum": ["root", "child", "follows", "retry", "promotion", "resume", "user-retry"] }, "kind": { "enum": ["run.start", "run.end", "probe", "fetch", "route", "decide", "gate", "dispatch", "promote", "observe", "check", "verdict", "fail_safe", "report"] }, "payload": { "type": "object" } }, "required": ["ts", "seq", "traceId", "correlationId", "spanId", "parentSpanId", "relation", "kind", "payload"], "allOf": [{ "if": { "properties": { "kind": { "const": "run.start" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunStartPayload" } } } }, { "if": { "properties": { "kind": { "const": "run.end" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunEndPayload" } } } }, { "if": { "properties": { "kind": { "const": "probe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ProbePayload" } } } }, { "if": { "properties": { "kind": { "const": "fetch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FetchPayload" } } } }, { "if": { "properties": { "kind": { "const": "route" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RoutePayload" } } } }, { "if": { "properties": { "kind": { "const": "decide" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DecidePayload" } } } }, { "if": { "properties": { "kind": { "const": "gate" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/GatePayload" } } } }, { "if": { "properties": { "kind": { "const": "dispatch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DispatchPayload" } } } }, { "if": { "properties": { "kind": { "const": "promote" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/PromotePayload" } } } }, { "if": { "properties": { "kind": { "const": "observe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ObservePayload" } } } }, { "if": { "properties": { "kind": { "const": "check" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/CheckPayload" } } } }, { "if": { "properties": { "kind": { "const": "verdict" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/VerdictPayload" } } } }, { "if": { "properties": { "kind": { "const": "fail_safe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FailSafePayload" } } } }, { "if": { "properties": { "kind": { "const": "report" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ReportPayload" } } } }], "definitions": { "Ref": { "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$", "maxLength": 200, "description": "a name or reference: never free text" }, "RunStartPayload": { "type": "object", "additionalProperties": false, "properties": { "jobs": { "type": "integer", "minimum": 0 }, "stages": { "type": "integer", "minimum": 0 }, "writers": { "type": "integer", "minimum": 0 }, "mock": { "type": "boolean" }, "resumed": { "type": "boolean" }, "harness": { "$ref": "#/definitions/Ref" } }, "required": ["jobs", "stages", "writers", "mock", "resumed", "harness"] }, "RunEndPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "accepted": { "type": "integer", "minimum": 0 }, "rejected": { "type": "integer", "minimum": 0 }, "failed": { "type": "integer", "minimum": 0 }, "blocked": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 }, "acceptedWithoutC3": { "type": "integer", "minimum": 0 } }, "required": ["status", "accepted", "rejected", "failed", "blocked", "pending", "acceptedWithoutC3"] }, "ProbePayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "wallMs": { "type": ["number", "null"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "wallMs", "reused"] }, "FetchPayload": { "type": "object", "additionalProperties": false, "properties": { "source": { "$ref": "#/definitions/Ref" }, "outcome": { "enum": ["ok", "refused", "timeout", "too-large", "malformed", "failed"] }, "bytes": { "type": ["integer", "null"], "minimum": 0 }, "records": { "type": "integer", "minimum": 0 }, "wallMs": { "type": ["number", "null"] } }, "required": ["source", "outcome", "bytes", "records", "wallMs"] }, "RoutePayload": { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] }, "DecidePayload": { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] }, "GatePayload": { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] }, "DispatchPayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] }, "PromotePayload": { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 } }, "required": ["from", "to", "trigger", "promotions", "budget"] }, "ObservePayload": { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] }, "CheckPayload": { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] }, "VerdictPayload": { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] }, "FailSafePayload": { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "dispatches", "ceiling"] }, "ReportPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] } } };
-var schema14 = { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "accepted": { "type": "integer", "minimum": 0 }, "rejected": { "type": "integer", "minimum": 0 }, "failed": { "type": "integer", "minimum": 0 }, "blocked": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 }, "acceptedWithoutC3": { "type": "integer", "minimum": 0 } }, "required": ["status", "accepted", "rejected", "failed", "blocked", "pending", "acceptedWithoutC3"] };
-var schema61 = { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] };
+var trace_validate_default = validate21;
+var schema6 = { "$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://bestagentkits.github.io/orchestrate/schemas/trace.schema.json", "title": "TraceLine", "description": "One line of trace.jsonl: enums, numbers and references, a closed payload per kind.", "type": "object", "additionalProperties": false, "properties": { "ts": { "type": "string", "description": "ISO 8601, UTC" }, "seq": { "type": "integer", "minimum": 1 }, "traceId": { "type": "string", "pattern": "^[0-9a-f]{32}$" }, "correlationId": { "type": "string", "maxLength": 400, "description": "run/job/attempt, `-` where there is none" }, "spanId": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "parentSpanId": { "type": ["string", "null"], "pattern": "^[0-9a-f]{16}$" }, "relation": { "enum": ["root", "child", "follows", "retry", "promotion", "resume", "user-retry"] }, "kind": { "enum": ["run.start", "run.end", "probe", "fetch", "route", "decide", "gate", "dispatch", "promote", "observe", "check", "verdict", "fail_safe", "report"] }, "payload": { "type": "object" } }, "required": ["ts", "seq", "traceId", "correlationId", "spanId", "parentSpanId", "relation", "kind", "payload"], "allOf": [{ "if": { "properties": { "kind": { "const": "run.start" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunStartPayload" } } } }, { "if": { "properties": { "kind": { "const": "run.end" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunEndPayload" } } } }, { "if": { "properties": { "kind": { "const": "probe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ProbePayload" } } } }, { "if": { "properties": { "kind": { "const": "fetch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FetchPayload" } } } }, { "if": { "properties": { "kind": { "const": "route" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RoutePayload" } } } }, { "if": { "properties": { "kind": { "const": "decide" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DecidePayload" } } } }, { "if": { "properties": { "kind": { "const": "gate" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/GatePayload" } } } }, { "if": { "properties": { "kind": { "const": "dispatch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DispatchPayload" } } } }, { "if": { "properties": { "kind": { "const": "promote" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/PromotePayload" } } } }, { "if": { "properties": { "kind": { "const": "observe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ObservePayload" } } } }, { "if": { "properties": { "kind": { "const": "check" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/CheckPayload" } } } }, { "if": { "properties": { "kind": { "const": "verdict" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/VerdictPayload" } } } }, { "if": { "properties": { "kind": { "const": "fail_safe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FailSafePayload" } } } }, { "if": { "properties": { "kind": { "const": "report" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ReportPayload" } } } }], "definitions": { "Ref": { "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$", "maxLength": 200, "description": "a name or reference: never free text" }, "RunStartPayload": { "type": "object", "additionalProperties": false, "properties": { "jobs": { "type": "integer", "minimum": 0 }, "stages": { "type": "integer", "minimum": 0 }, "writers": { "type": "integer", "minimum": 0 }, "mock": { "type": "boolean" }, "resumed": { "type": "boolean" }, "harness": { "$ref": "#/definitions/Ref" } }, "required": ["jobs", "stages", "writers", "mock", "resumed", "harness"] }, "RunEndPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "accepted": { "type": "integer", "minimum": 0 }, "rejected": { "type": "integer", "minimum": 0 }, "failed": { "type": "integer", "minimum": 0 }, "blocked": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 }, "acceptedWithoutC3": { "type": "integer", "minimum": 0 } }, "required": ["status", "accepted", "rejected", "failed", "blocked", "pending", "acceptedWithoutC3"] }, "ProbePayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "wallMs": { "type": ["number", "null"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "wallMs", "reused"] }, "FetchPayload": { "type": "object", "additionalProperties": false, "properties": { "source": { "$ref": "#/definitions/Ref" }, "outcome": { "enum": ["ok", "refused", "timeout", "too-large", "malformed", "failed"] }, "bytes": { "type": ["integer", "null"], "minimum": 0 }, "records": { "type": "integer", "minimum": 0 }, "wallMs": { "type": ["number", "null"] } }, "required": ["source", "outcome", "bytes", "records", "wallMs"] }, "RoutePayload": { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] }, "DecidePayload": { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] }, "GatePayload": { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] }, "DispatchPayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] }, "PromotePayload": { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 } }, "required": ["from", "to", "trigger", "promotions", "budget"] }, "ObservePayload": { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] }, "CheckPayload": { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] }, "VerdictPayload": { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] }, "FailSafePayload": { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "dispatches", "ceiling"] }, "ReportPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] } } };
 var func2 = import_ucs2length.default.default ?? import_ucs2length.default;
 var pattern0 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$", "u");
-function validate11(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.jobs === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "jobs" }, message: "must have required property 'jobs'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.stages === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "stages" }, message: "must have required property 'stages'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.writers === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "writers" }, message: "must have required property 'writers'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.mock === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "mock" }, message: "must have required property 'mock'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.resumed === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "resumed" }, message: "must have required property 'resumed'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.harness === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "harness" }, message: "must have required property 'harness'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "jobs" || key0 === "stages" || key0 === "writers" || key0 === "mock" || key0 === "resumed" || key0 === "harness")) {
-        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.jobs !== void 0) {
-      let data0 = data.jobs;
-      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)))) {
-        const err7 = { instancePath: instancePath + "/jobs", schemaPath: "#/properties/jobs/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-      if (typeof data0 == "number") {
-        if (data0 < 0 || isNaN(data0)) {
-          const err8 = { instancePath: instancePath + "/jobs", schemaPath: "#/properties/jobs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.stages !== void 0) {
-      let data1 = data.stages;
-      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
-        const err9 = { instancePath: instancePath + "/stages", schemaPath: "#/properties/stages/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-      if (typeof data1 == "number") {
-        if (data1 < 0 || isNaN(data1)) {
-          const err10 = { instancePath: instancePath + "/stages", schemaPath: "#/properties/stages/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.writers !== void 0) {
-      let data2 = data.writers;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)))) {
-        const err11 = { instancePath: instancePath + "/writers", schemaPath: "#/properties/writers/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-      if (typeof data2 == "number") {
-        if (data2 < 0 || isNaN(data2)) {
-          const err12 = { instancePath: instancePath + "/writers", schemaPath: "#/properties/writers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.mock !== void 0) {
-      if (typeof data.mock !== "boolean") {
-        const err13 = { instancePath: instancePath + "/mock", schemaPath: "#/properties/mock/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-    }
-    if (data.resumed !== void 0) {
-      if (typeof data.resumed !== "boolean") {
-        const err14 = { instancePath: instancePath + "/resumed", schemaPath: "#/properties/resumed/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data.harness !== void 0) {
-      let data5 = data.harness;
-      if (typeof data5 === "string") {
-        if (func2(data5) > 200) {
-          const err15 = { instancePath: instancePath + "/harness", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data5)) {
-          const err16 = { instancePath: instancePath + "/harness", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      } else {
-        const err17 = { instancePath: instancePath + "/harness", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err18];
-    } else {
-      vErrors.push(err18);
-    }
-    errors++;
-  }
-  validate11.errors = vErrors;
-  return errors === 0;
-}
-var schema15 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "wallMs": { "type": ["number", "null"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "wallMs", "reused"] };
-function validate13(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.runtime === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "runtime" }, message: "must have required property 'runtime'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.state === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "state" }, message: "must have required property 'state'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.reason === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" }, message: "must have required property 'reason'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.version === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "version" }, message: "must have required property 'version'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.authenticated === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "authenticated" }, message: "must have required property 'authenticated'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.wallMs === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "wallMs" }, message: "must have required property 'wallMs'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.reused === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reused" }, message: "must have required property 'reused'" };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "runtime" || key0 === "state" || key0 === "reason" || key0 === "version" || key0 === "authenticated" || key0 === "wallMs" || key0 === "reused")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.runtime !== void 0) {
-      let data0 = data.runtime;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err8 = { instancePath: instancePath + "/runtime", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err9 = { instancePath: instancePath + "/runtime", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-      } else {
-        const err10 = { instancePath: instancePath + "/runtime", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.state !== void 0) {
-      let data1 = data.state;
-      if (!(data1 === "available" || data1 === "constrained" || data1 === "unverified" || data1 === "unavailable")) {
-        const err11 = { instancePath: instancePath + "/state", schemaPath: "#/properties/state/enum", keyword: "enum", params: { allowedValues: schema15.properties.state.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.reason !== void 0) {
-      let data2 = data.reason;
-      const _errs7 = errors;
-      let valid2 = false;
-      const _errs8 = errors;
-      if (typeof data2 === "string") {
-        if (func2(data2) > 200) {
-          const err12 = { instancePath: instancePath + "/reason", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data2)) {
-          const err13 = { instancePath: instancePath + "/reason", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-      var _valid0 = _errs8 === errors;
-      valid2 = valid2 || _valid0;
-      if (!valid2) {
-        const _errs11 = errors;
-        if (data2 !== null) {
-          const err15 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        var _valid0 = _errs11 === errors;
-        valid2 = valid2 || _valid0;
-      }
-      if (!valid2) {
-        const err16 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      } else {
-        errors = _errs7;
-        if (vErrors !== null) {
-          if (_errs7) {
-            vErrors.length = _errs7;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.version !== void 0) {
-      let data3 = data.version;
-      const _errs14 = errors;
-      let valid4 = false;
-      const _errs15 = errors;
-      if (typeof data3 === "string") {
-        if (func2(data3) > 200) {
-          const err17 = { instancePath: instancePath + "/version", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data3)) {
-          const err18 = { instancePath: instancePath + "/version", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      } else {
-        const err19 = { instancePath: instancePath + "/version", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-      var _valid1 = _errs15 === errors;
-      valid4 = valid4 || _valid1;
-      if (!valid4) {
-        const _errs18 = errors;
-        if (data3 !== null) {
-          const err20 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-        var _valid1 = _errs18 === errors;
-        valid4 = valid4 || _valid1;
-      }
-      if (!valid4) {
-        const err21 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      } else {
-        errors = _errs14;
-        if (vErrors !== null) {
-          if (_errs14) {
-            vErrors.length = _errs14;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.authenticated !== void 0) {
-      let data4 = data.authenticated;
-      if (!(data4 === true || data4 === false || data4 === "unverified")) {
-        const err22 = { instancePath: instancePath + "/authenticated", schemaPath: "#/properties/authenticated/enum", keyword: "enum", params: { allowedValues: schema15.properties.authenticated.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-    }
-    if (data.wallMs !== void 0) {
-      let data5 = data.wallMs;
-      if (!(typeof data5 == "number") && data5 !== null) {
-        const err23 = { instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema15.properties.wallMs.type }, message: "must be number,null" };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      }
-    }
-    if (data.reused !== void 0) {
-      if (typeof data.reused !== "boolean") {
-        const err24 = { instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err25];
-    } else {
-      vErrors.push(err25);
-    }
-    errors++;
-  }
-  validate13.errors = vErrors;
-  return errors === 0;
-}
-var schema19 = { "type": "object", "additionalProperties": false, "properties": { "source": { "$ref": "#/definitions/Ref" }, "outcome": { "enum": ["ok", "refused", "timeout", "too-large", "malformed", "failed"] }, "bytes": { "type": ["integer", "null"], "minimum": 0 }, "records": { "type": "integer", "minimum": 0 }, "wallMs": { "type": ["number", "null"] } }, "required": ["source", "outcome", "bytes", "records", "wallMs"] };
-function validate15(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.source === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "source" }, message: "must have required property 'source'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.outcome === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outcome" }, message: "must have required property 'outcome'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.bytes === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "bytes" }, message: "must have required property 'bytes'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.records === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "records" }, message: "must have required property 'records'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.wallMs === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "wallMs" }, message: "must have required property 'wallMs'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "source" || key0 === "outcome" || key0 === "bytes" || key0 === "records" || key0 === "wallMs")) {
-        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-    }
-    if (data.source !== void 0) {
-      let data0 = data.source;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err6 = { instancePath: instancePath + "/source", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err7 = { instancePath: instancePath + "/source", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/source", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.outcome !== void 0) {
-      let data1 = data.outcome;
-      if (!(data1 === "ok" || data1 === "refused" || data1 === "timeout" || data1 === "too-large" || data1 === "malformed" || data1 === "failed")) {
-        const err9 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema19.properties.outcome.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.bytes !== void 0) {
-      let data2 = data.bytes;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2))) && data2 !== null) {
-        const err10 = { instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: schema19.properties.bytes.type }, message: "must be integer,null" };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-      if (typeof data2 == "number") {
-        if (data2 < 0 || isNaN(data2)) {
-          const err11 = { instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.records !== void 0) {
-      let data3 = data.records;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)))) {
-        const err12 = { instancePath: instancePath + "/records", schemaPath: "#/properties/records/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number") {
-        if (data3 < 0 || isNaN(data3)) {
-          const err13 = { instancePath: instancePath + "/records", schemaPath: "#/properties/records/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.wallMs !== void 0) {
-      let data4 = data.wallMs;
-      if (!(typeof data4 == "number") && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema19.properties.wallMs.type }, message: "must be number,null" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err15];
-    } else {
-      vErrors.push(err15);
-    }
-    errors++;
-  }
-  validate15.errors = vErrors;
-  return errors === 0;
-}
-var schema21 = { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] };
-var func7 = Object.prototype.hasOwnProperty;
-function validate17(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.chosen === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "chosen" }, message: "must have required property 'chosen'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.model === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "model" }, message: "must have required property 'model'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.effort === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "effort" }, message: "must have required property 'effort'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.capabilityFloor === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "capabilityFloor" }, message: "must have required property 'capabilityFloor'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.riskTier === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "riskTier" }, message: "must have required property 'riskTier'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.pinned === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "pinned" }, message: "must have required property 'pinned'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.runtimeFrom === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "runtimeFrom" }, message: "must have required property 'runtimeFrom'" };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.chain === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "chain" }, message: "must have required property 'chain'" };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.runnerUp === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "runnerUp" }, message: "must have required property 'runnerUp'" };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    if (data.margin === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "margin" }, message: "must have required property 'margin'" };
-      if (vErrors === null) {
-        vErrors = [err9];
-      } else {
-        vErrors.push(err9);
-      }
-      errors++;
-    }
-    if (data.blocked === void 0) {
-      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "blocked" }, message: "must have required property 'blocked'" };
-      if (vErrors === null) {
-        vErrors = [err10];
-      } else {
-        vErrors.push(err10);
-      }
-      errors++;
-    }
-    if (data.rejected === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rejected" }, message: "must have required property 'rejected'" };
-      if (vErrors === null) {
-        vErrors = [err11];
-      } else {
-        vErrors.push(err11);
-      }
-      errors++;
-    }
-    if (data.rejectedOmitted === void 0) {
-      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rejectedOmitted" }, message: "must have required property 'rejectedOmitted'" };
-      if (vErrors === null) {
-        vErrors = [err12];
-      } else {
-        vErrors.push(err12);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func7.call(schema21.properties, key0)) {
-        const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-    }
-    if (data.chosen !== void 0) {
-      let data0 = data.chosen;
-      const _errs3 = errors;
-      let valid1 = false;
-      const _errs4 = errors;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err14 = { instancePath: instancePath + "/chosen", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err15 = { instancePath: instancePath + "/chosen", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-      } else {
-        const err16 = { instancePath: instancePath + "/chosen", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-      var _valid0 = _errs4 === errors;
-      valid1 = valid1 || _valid0;
-      if (!valid1) {
-        const _errs7 = errors;
-        if (data0 !== null) {
-          const err17 = { instancePath: instancePath + "/chosen", schemaPath: "#/properties/chosen/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-        var _valid0 = _errs7 === errors;
-        valid1 = valid1 || _valid0;
-      }
-      if (!valid1) {
-        const err18 = { instancePath: instancePath + "/chosen", schemaPath: "#/properties/chosen/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      } else {
-        errors = _errs3;
-        if (vErrors !== null) {
-          if (_errs3) {
-            vErrors.length = _errs3;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.model !== void 0) {
-      let data1 = data.model;
-      const _errs10 = errors;
-      let valid3 = false;
-      const _errs11 = errors;
-      if (typeof data1 === "string") {
-        if (func2(data1) > 200) {
-          const err19 = { instancePath: instancePath + "/model", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data1)) {
-          const err20 = { instancePath: instancePath + "/model", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-      } else {
-        const err21 = { instancePath: instancePath + "/model", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-      var _valid1 = _errs11 === errors;
-      valid3 = valid3 || _valid1;
-      if (!valid3) {
-        const _errs14 = errors;
-        if (data1 !== null) {
-          const err22 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        var _valid1 = _errs14 === errors;
-        valid3 = valid3 || _valid1;
-      }
-      if (!valid3) {
-        const err23 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      } else {
-        errors = _errs10;
-        if (vErrors !== null) {
-          if (_errs10) {
-            vErrors.length = _errs10;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.effort !== void 0) {
-      let data2 = data.effort;
-      if (!(data2 === "minimal" || data2 === "low" || data2 === "medium" || data2 === "high" || data2 === "xhigh" || data2 === "max" || data2 === null)) {
-        const err24 = { instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema21.properties.effort.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-    if (data.capabilityFloor !== void 0) {
-      let data3 = data.capabilityFloor;
-      if (!(data3 === "C1" || data3 === "C2" || data3 === "C3")) {
-        const err25 = { instancePath: instancePath + "/capabilityFloor", schemaPath: "#/properties/capabilityFloor/enum", keyword: "enum", params: { allowedValues: schema21.properties.capabilityFloor.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      }
-    }
-    if (data.riskTier !== void 0) {
-      let data4 = data.riskTier;
-      if (!(data4 === "R0" || data4 === "R1" || data4 === "R2" || data4 === "R3")) {
-        const err26 = { instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema21.properties.riskTier.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
-      }
-    }
-    if (data.pinned !== void 0) {
-      if (typeof data.pinned !== "boolean") {
-        const err27 = { instancePath: instancePath + "/pinned", schemaPath: "#/properties/pinned/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
-        }
-        errors++;
-      }
-    }
-    if (data.runtimeFrom !== void 0) {
-      let data6 = data.runtimeFrom;
-      const _errs22 = errors;
-      let valid5 = false;
-      const _errs23 = errors;
-      if (typeof data6 === "string") {
-        if (func2(data6) > 200) {
-          const err28 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err28];
-          } else {
-            vErrors.push(err28);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data6)) {
-          const err29 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-      } else {
-        const err30 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err30];
-        } else {
-          vErrors.push(err30);
-        }
-        errors++;
-      }
-      var _valid2 = _errs23 === errors;
-      valid5 = valid5 || _valid2;
-      if (!valid5) {
-        const _errs26 = errors;
-        if (data6 !== null) {
-          const err31 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/properties/runtimeFrom/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err31];
-          } else {
-            vErrors.push(err31);
-          }
-          errors++;
-        }
-        var _valid2 = _errs26 === errors;
-        valid5 = valid5 || _valid2;
-      }
-      if (!valid5) {
-        const err32 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/properties/runtimeFrom/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err32];
-        } else {
-          vErrors.push(err32);
-        }
-        errors++;
-      } else {
-        errors = _errs22;
-        if (vErrors !== null) {
-          if (_errs22) {
-            vErrors.length = _errs22;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.chain !== void 0) {
-      let data7 = data.chain;
-      if (Array.isArray(data7)) {
-        if (data7.length > 64) {
-          const err33 = { instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err33];
-          } else {
-            vErrors.push(err33);
-          }
-          errors++;
-        }
-        const len0 = data7.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data8 = data7[i0];
-          if (typeof data8 === "string") {
-            if (func2(data8) > 200) {
-              const err34 = { instancePath: instancePath + "/chain/" + i0, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-              if (vErrors === null) {
-                vErrors = [err34];
-              } else {
-                vErrors.push(err34);
-              }
-              errors++;
-            }
-            if (!pattern0.test(data8)) {
-              const err35 = { instancePath: instancePath + "/chain/" + i0, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-              if (vErrors === null) {
-                vErrors = [err35];
-              } else {
-                vErrors.push(err35);
-              }
-              errors++;
-            }
-          } else {
-            const err36 = { instancePath: instancePath + "/chain/" + i0, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-            if (vErrors === null) {
-              vErrors = [err36];
-            } else {
-              vErrors.push(err36);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err37 = { instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err37];
-        } else {
-          vErrors.push(err37);
-        }
-        errors++;
-      }
-    }
-    if (data.runnerUp !== void 0) {
-      let data9 = data.runnerUp;
-      const _errs34 = errors;
-      let valid10 = false;
-      const _errs35 = errors;
-      if (typeof data9 === "string") {
-        if (func2(data9) > 200) {
-          const err38 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err38];
-          } else {
-            vErrors.push(err38);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data9)) {
-          const err39 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err39];
-          } else {
-            vErrors.push(err39);
-          }
-          errors++;
-        }
-      } else {
-        const err40 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err40];
-        } else {
-          vErrors.push(err40);
-        }
-        errors++;
-      }
-      var _valid3 = _errs35 === errors;
-      valid10 = valid10 || _valid3;
-      if (!valid10) {
-        const _errs38 = errors;
-        if (data9 !== null) {
-          const err41 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
-        var _valid3 = _errs38 === errors;
-        valid10 = valid10 || _valid3;
-      }
-      if (!valid10) {
-        const err42 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err42];
-        } else {
-          vErrors.push(err42);
-        }
-        errors++;
-      } else {
-        errors = _errs34;
-        if (vErrors !== null) {
-          if (_errs34) {
-            vErrors.length = _errs34;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.margin !== void 0) {
-      let data10 = data.margin;
-      const _errs41 = errors;
-      let valid12 = false;
-      const _errs42 = errors;
-      if (typeof data10 === "string") {
-        if (func2(data10) > 200) {
-          const err43 = { instancePath: instancePath + "/margin", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err43];
-          } else {
-            vErrors.push(err43);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data10)) {
-          const err44 = { instancePath: instancePath + "/margin", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err44];
-          } else {
-            vErrors.push(err44);
-          }
-          errors++;
-        }
-      } else {
-        const err45 = { instancePath: instancePath + "/margin", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err45];
-        } else {
-          vErrors.push(err45);
-        }
-        errors++;
-      }
-      var _valid4 = _errs42 === errors;
-      valid12 = valid12 || _valid4;
-      if (!valid12) {
-        const _errs45 = errors;
-        if (data10 !== null) {
-          const err46 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err46];
-          } else {
-            vErrors.push(err46);
-          }
-          errors++;
-        }
-        var _valid4 = _errs45 === errors;
-        valid12 = valid12 || _valid4;
-      }
-      if (!valid12) {
-        const err47 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err47];
-        } else {
-          vErrors.push(err47);
-        }
-        errors++;
-      } else {
-        errors = _errs41;
-        if (vErrors !== null) {
-          if (_errs41) {
-            vErrors.length = _errs41;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.blocked !== void 0) {
-      let data11 = data.blocked;
-      const _errs48 = errors;
-      let valid14 = false;
-      const _errs49 = errors;
-      if (typeof data11 === "string") {
-        if (func2(data11) > 200) {
-          const err48 = { instancePath: instancePath + "/blocked", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err48];
-          } else {
-            vErrors.push(err48);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data11)) {
-          const err49 = { instancePath: instancePath + "/blocked", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err49];
-          } else {
-            vErrors.push(err49);
-          }
-          errors++;
-        }
-      } else {
-        const err50 = { instancePath: instancePath + "/blocked", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err50];
-        } else {
-          vErrors.push(err50);
-        }
-        errors++;
-      }
-      var _valid5 = _errs49 === errors;
-      valid14 = valid14 || _valid5;
-      if (!valid14) {
-        const _errs52 = errors;
-        if (data11 !== null) {
-          const err51 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err51];
-          } else {
-            vErrors.push(err51);
-          }
-          errors++;
-        }
-        var _valid5 = _errs52 === errors;
-        valid14 = valid14 || _valid5;
-      }
-      if (!valid14) {
-        const err52 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err52];
-        } else {
-          vErrors.push(err52);
-        }
-        errors++;
-      } else {
-        errors = _errs48;
-        if (vErrors !== null) {
-          if (_errs48) {
-            vErrors.length = _errs48;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.rejected !== void 0) {
-      let data12 = data.rejected;
-      if (Array.isArray(data12)) {
-        if (data12.length > 64) {
-          const err53 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err53];
-          } else {
-            vErrors.push(err53);
-          }
-          errors++;
-        }
-        const len1 = data12.length;
-        for (let i1 = 0; i1 < len1; i1++) {
-          let data13 = data12[i1];
-          if (data13 && typeof data13 == "object" && !Array.isArray(data13)) {
-            if (data13.runtime === void 0) {
-              const err54 = { instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: "runtime" }, message: "must have required property 'runtime'" };
-              if (vErrors === null) {
-                vErrors = [err54];
-              } else {
-                vErrors.push(err54);
-              }
-              errors++;
-            }
-            if (data13.codes === void 0) {
-              const err55 = { instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: "codes" }, message: "must have required property 'codes'" };
-              if (vErrors === null) {
-                vErrors = [err55];
-              } else {
-                vErrors.push(err55);
-              }
-              errors++;
-            }
-            for (const key1 in data13) {
-              if (!(key1 === "runtime" || key1 === "codes")) {
-                const err56 = { instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 }, message: "must NOT have additional properties" };
-                if (vErrors === null) {
-                  vErrors = [err56];
-                } else {
-                  vErrors.push(err56);
-                }
-                errors++;
-              }
-            }
-            if (data13.runtime !== void 0) {
-              let data14 = data13.runtime;
-              if (typeof data14 === "string") {
-                if (func2(data14) > 200) {
-                  const err57 = { instancePath: instancePath + "/rejected/" + i1 + "/runtime", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-                  if (vErrors === null) {
-                    vErrors = [err57];
-                  } else {
-                    vErrors.push(err57);
-                  }
-                  errors++;
-                }
-                if (!pattern0.test(data14)) {
-                  const err58 = { instancePath: instancePath + "/rejected/" + i1 + "/runtime", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-                  if (vErrors === null) {
-                    vErrors = [err58];
-                  } else {
-                    vErrors.push(err58);
-                  }
-                  errors++;
-                }
-              } else {
-                const err59 = { instancePath: instancePath + "/rejected/" + i1 + "/runtime", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-                if (vErrors === null) {
-                  vErrors = [err59];
-                } else {
-                  vErrors.push(err59);
-                }
-                errors++;
-              }
-            }
-            if (data13.codes !== void 0) {
-              let data15 = data13.codes;
-              if (Array.isArray(data15)) {
-                if (data15.length > 64) {
-                  const err60 = { instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-                  if (vErrors === null) {
-                    vErrors = [err60];
-                  } else {
-                    vErrors.push(err60);
-                  }
-                  errors++;
-                }
-                const len2 = data15.length;
-                for (let i2 = 0; i2 < len2; i2++) {
-                  let data16 = data15[i2];
-                  if (typeof data16 === "string") {
-                    if (func2(data16) > 200) {
-                      const err61 = { instancePath: instancePath + "/rejected/" + i1 + "/codes/" + i2, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-                      if (vErrors === null) {
-                        vErrors = [err61];
-                      } else {
-                        vErrors.push(err61);
-                      }
-                      errors++;
-                    }
-                    if (!pattern0.test(data16)) {
-                      const err62 = { instancePath: instancePath + "/rejected/" + i1 + "/codes/" + i2, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-                      if (vErrors === null) {
-                        vErrors = [err62];
-                      } else {
-                        vErrors.push(err62);
-                      }
-                      errors++;
-                    }
-                  } else {
-                    const err63 = { instancePath: instancePath + "/rejected/" + i1 + "/codes/" + i2, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-                    if (vErrors === null) {
-                      vErrors = [err63];
-                    } else {
-                      vErrors.push(err63);
-                    }
-                    errors++;
-                  }
-                }
-              } else {
-                const err64 = { instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-                if (vErrors === null) {
-                  vErrors = [err64];
-                } else {
-                  vErrors.push(err64);
-                }
-                errors++;
-              }
-            }
-          } else {
-            const err65 = { instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-            if (vErrors === null) {
-              vErrors = [err65];
-            } else {
-              vErrors.push(err65);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err66 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err66];
-        } else {
-          vErrors.push(err66);
-        }
-        errors++;
-      }
-    }
-    if (data.rejectedOmitted !== void 0) {
-      let data17 = data.rejectedOmitted;
-      if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)))) {
-        const err67 = { instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err67];
-        } else {
-          vErrors.push(err67);
-        }
-        errors++;
-      }
-      if (typeof data17 == "number") {
-        if (data17 < 0 || isNaN(data17)) {
-          const err68 = { instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err68];
-          } else {
-            vErrors.push(err68);
-          }
-          errors++;
-        }
-      }
-    }
-  } else {
-    const err69 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err69];
-    } else {
-      vErrors.push(err69);
-    }
-    errors++;
-  }
-  validate17.errors = vErrors;
-  return errors === 0;
-}
-var schema31 = { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] };
-function validate19(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.decision === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "decision" }, message: "must have required property 'decision'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.candidate === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "candidate" }, message: "must have required property 'candidate'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.reason === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" }, message: "must have required property 'reason'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.inputRef === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "inputRef" }, message: "must have required property 'inputRef'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.egressAuthority === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "egressAuthority" }, message: "must have required property 'egressAuthority'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.riskTier === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "riskTier" }, message: "must have required property 'riskTier'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.scores === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "scores" }, message: "must have required property 'scores'" };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.applied === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "applied" }, message: "must have required property 'applied'" };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.outcomeRef === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outcomeRef" }, message: "must have required property 'outcomeRef'" };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func7.call(schema31.properties, key0)) {
-        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.decision !== void 0) {
-      let data0 = data.decision;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err10 = { instancePath: instancePath + "/decision", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err11 = { instancePath: instancePath + "/decision", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-      } else {
-        const err12 = { instancePath: instancePath + "/decision", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
-    if (data.candidate !== void 0) {
-      let data1 = data.candidate;
-      const _errs6 = errors;
-      let valid2 = false;
-      const _errs7 = errors;
-      if (typeof data1 === "string") {
-        if (func2(data1) > 200) {
-          const err13 = { instancePath: instancePath + "/candidate", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data1)) {
-          const err14 = { instancePath: instancePath + "/candidate", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-      } else {
-        const err15 = { instancePath: instancePath + "/candidate", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      var _valid0 = _errs7 === errors;
-      valid2 = valid2 || _valid0;
-      if (!valid2) {
-        const _errs10 = errors;
-        if (data1 !== null) {
-          const err16 = { instancePath: instancePath + "/candidate", schemaPath: "#/properties/candidate/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        var _valid0 = _errs10 === errors;
-        valid2 = valid2 || _valid0;
-      }
-      if (!valid2) {
-        const err17 = { instancePath: instancePath + "/candidate", schemaPath: "#/properties/candidate/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      } else {
-        errors = _errs6;
-        if (vErrors !== null) {
-          if (_errs6) {
-            vErrors.length = _errs6;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.reason !== void 0) {
-      let data2 = data.reason;
-      if (!(data2 === "disabled" || data2 === "timeout" || data2 === "malformed" || data2 === "low_confidence" || data2 === "ok" || data2 === "skipped")) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema31.properties.reason.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-    if (data.inputRef !== void 0) {
-      let data3 = data.inputRef;
-      const _errs14 = errors;
-      let valid4 = false;
-      const _errs15 = errors;
-      if (typeof data3 === "string") {
-        if (func2(data3) > 200) {
-          const err19 = { instancePath: instancePath + "/inputRef", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data3)) {
-          const err20 = { instancePath: instancePath + "/inputRef", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-      } else {
-        const err21 = { instancePath: instancePath + "/inputRef", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-      var _valid1 = _errs15 === errors;
-      valid4 = valid4 || _valid1;
-      if (!valid4) {
-        const _errs18 = errors;
-        if (data3 !== null) {
-          const err22 = { instancePath: instancePath + "/inputRef", schemaPath: "#/properties/inputRef/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        var _valid1 = _errs18 === errors;
-        valid4 = valid4 || _valid1;
-      }
-      if (!valid4) {
-        const err23 = { instancePath: instancePath + "/inputRef", schemaPath: "#/properties/inputRef/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      } else {
-        errors = _errs14;
-        if (vErrors !== null) {
-          if (_errs14) {
-            vErrors.length = _errs14;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.egressAuthority !== void 0) {
-      let data4 = data.egressAuthority;
-      const _errs21 = errors;
-      let valid6 = false;
-      const _errs22 = errors;
-      if (typeof data4 === "string") {
-        if (func2(data4) > 200) {
-          const err24 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err24];
-          } else {
-            vErrors.push(err24);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data4)) {
-          const err25 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
-        }
-      } else {
-        const err26 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
-      }
-      var _valid2 = _errs22 === errors;
-      valid6 = valid6 || _valid2;
-      if (!valid6) {
-        const _errs25 = errors;
-        if (data4 !== null) {
-          const err27 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/properties/egressAuthority/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-        var _valid2 = _errs25 === errors;
-        valid6 = valid6 || _valid2;
-      }
-      if (!valid6) {
-        const err28 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/properties/egressAuthority/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      } else {
-        errors = _errs21;
-        if (vErrors !== null) {
-          if (_errs21) {
-            vErrors.length = _errs21;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.riskTier !== void 0) {
-      if (!(data.riskTier === "R0")) {
-        const err29 = { instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema31.properties.riskTier.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err29];
-        } else {
-          vErrors.push(err29);
-        }
-        errors++;
-      }
-    }
-    if (data.scores !== void 0) {
-      let data6 = data.scores;
-      if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
-        if (Object.keys(data6).length > 64) {
-          const err30 = { instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/maxProperties", keyword: "maxProperties", params: { limit: 64 }, message: "must NOT have more than 64 properties" };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-        for (const key1 in data6) {
-          if (!(typeof data6[key1] == "number")) {
-            const err31 = { instancePath: instancePath + "/scores/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/scores/additionalProperties/type", keyword: "type", params: { type: "number" }, message: "must be number" };
-            if (vErrors === null) {
-              vErrors = [err31];
-            } else {
-              vErrors.push(err31);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err32 = { instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-        if (vErrors === null) {
-          vErrors = [err32];
-        } else {
-          vErrors.push(err32);
-        }
-        errors++;
-      }
-    }
-    if (data.applied !== void 0) {
-      if (typeof data.applied !== "boolean") {
-        const err33 = { instancePath: instancePath + "/applied", schemaPath: "#/properties/applied/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err33];
-        } else {
-          vErrors.push(err33);
-        }
-        errors++;
-      }
-    }
-    if (data.outcomeRef !== void 0) {
-      let data9 = data.outcomeRef;
-      const _errs36 = errors;
-      let valid9 = false;
-      const _errs37 = errors;
-      if (typeof data9 === "string") {
-        if (func2(data9) > 200) {
-          const err34 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err34];
-          } else {
-            vErrors.push(err34);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data9)) {
-          const err35 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err35];
-          } else {
-            vErrors.push(err35);
-          }
-          errors++;
-        }
-      } else {
-        const err36 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err36];
-        } else {
-          vErrors.push(err36);
-        }
-        errors++;
-      }
-      var _valid3 = _errs37 === errors;
-      valid9 = valid9 || _valid3;
-      if (!valid9) {
-        const _errs40 = errors;
-        if (data9 !== null) {
-          const err37 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/properties/outcomeRef/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err37];
-          } else {
-            vErrors.push(err37);
-          }
-          errors++;
-        }
-        var _valid3 = _errs40 === errors;
-        valid9 = valid9 || _valid3;
-      }
-      if (!valid9) {
-        const err38 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/properties/outcomeRef/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err38];
-        } else {
-          vErrors.push(err38);
-        }
-        errors++;
-      } else {
-        errors = _errs36;
-        if (vErrors !== null) {
-          if (_errs36) {
-            vErrors.length = _errs36;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-  } else {
-    const err39 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err39];
-    } else {
-      vErrors.push(err39);
-    }
-    errors++;
-  }
-  validate19.errors = vErrors;
-  return errors === 0;
-}
-var schema37 = { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] };
-var pattern22 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate21(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.riskTier === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "riskTier" }, message: "must have required property 'riskTier'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.outcome === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outcome" }, message: "must have required property 'outcome'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.required === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "required" }, message: "must have required property 'required'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.met === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "met" }, message: "must have required property 'met'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.missing === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "missing" }, message: "must have required property 'missing'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.scope === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "scope" }, message: "must have required property 'scope'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "riskTier" || key0 === "outcome" || key0 === "required" || key0 === "met" || key0 === "missing" || key0 === "scope")) {
-        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.riskTier !== void 0) {
-      let data0 = data.riskTier;
-      if (!(data0 === "R0" || data0 === "R1" || data0 === "R2" || data0 === "R3")) {
-        const err7 = { instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema37.properties.riskTier.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.outcome !== void 0) {
-      let data1 = data.outcome;
-      if (!(data1 === "passed" || data1 === "blocked" || data1 === "needs-approval")) {
-        const err8 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema37.properties.outcome.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.required !== void 0) {
-      let data2 = data.required;
-      if (Array.isArray(data2)) {
-        if (data2.length > 64) {
-          const err9 = { instancePath: instancePath + "/required", schemaPath: "#/properties/required/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-        const len0 = data2.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data3 = data2[i0];
-          if (typeof data3 === "string") {
-            if (func2(data3) > 200) {
-              const err10 = { instancePath: instancePath + "/required/" + i0, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-              if (vErrors === null) {
-                vErrors = [err10];
-              } else {
-                vErrors.push(err10);
-              }
-              errors++;
-            }
-            if (!pattern0.test(data3)) {
-              const err11 = { instancePath: instancePath + "/required/" + i0, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-              if (vErrors === null) {
-                vErrors = [err11];
-              } else {
-                vErrors.push(err11);
-              }
-              errors++;
-            }
-          } else {
-            const err12 = { instancePath: instancePath + "/required/" + i0, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-            if (vErrors === null) {
-              vErrors = [err12];
-            } else {
-              vErrors.push(err12);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err13 = { instancePath: instancePath + "/required", schemaPath: "#/properties/required/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-    }
-    if (data.met !== void 0) {
-      let data4 = data.met;
-      if (Array.isArray(data4)) {
-        if (data4.length > 64) {
-          const err14 = { instancePath: instancePath + "/met", schemaPath: "#/properties/met/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-        const len1 = data4.length;
-        for (let i1 = 0; i1 < len1; i1++) {
-          let data5 = data4[i1];
-          if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
-            if (data5.control === void 0) {
-              const err15 = { instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/required", keyword: "required", params: { missingProperty: "control" }, message: "must have required property 'control'" };
-              if (vErrors === null) {
-                vErrors = [err15];
-              } else {
-                vErrors.push(err15);
-              }
-              errors++;
-            }
-            if (data5.evidence === void 0) {
-              const err16 = { instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/required", keyword: "required", params: { missingProperty: "evidence" }, message: "must have required property 'evidence'" };
-              if (vErrors === null) {
-                vErrors = [err16];
-              } else {
-                vErrors.push(err16);
-              }
-              errors++;
-            }
-            for (const key1 in data5) {
-              if (!(key1 === "control" || key1 === "evidence")) {
-                const err17 = { instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 }, message: "must NOT have additional properties" };
-                if (vErrors === null) {
-                  vErrors = [err17];
-                } else {
-                  vErrors.push(err17);
-                }
-                errors++;
-              }
-            }
-            if (data5.control !== void 0) {
-              let data6 = data5.control;
-              if (typeof data6 === "string") {
-                if (func2(data6) > 200) {
-                  const err18 = { instancePath: instancePath + "/met/" + i1 + "/control", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-                  if (vErrors === null) {
-                    vErrors = [err18];
-                  } else {
-                    vErrors.push(err18);
-                  }
-                  errors++;
-                }
-                if (!pattern0.test(data6)) {
-                  const err19 = { instancePath: instancePath + "/met/" + i1 + "/control", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-                  if (vErrors === null) {
-                    vErrors = [err19];
-                  } else {
-                    vErrors.push(err19);
-                  }
-                  errors++;
-                }
-              } else {
-                const err20 = { instancePath: instancePath + "/met/" + i1 + "/control", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-                if (vErrors === null) {
-                  vErrors = [err20];
-                } else {
-                  vErrors.push(err20);
-                }
-                errors++;
-              }
-            }
-            if (data5.evidence !== void 0) {
-              let data7 = data5.evidence;
-              if (!(data7 === "verified" || data7 === "attested" || data7 === "unverified" || data7 === "coordinator")) {
-                const err21 = { instancePath: instancePath + "/met/" + i1 + "/evidence", schemaPath: "#/properties/met/items/properties/evidence/enum", keyword: "enum", params: { allowedValues: schema37.properties.met.items.properties.evidence.enum }, message: "must be equal to one of the allowed values" };
-                if (vErrors === null) {
-                  vErrors = [err21];
-                } else {
-                  vErrors.push(err21);
-                }
-                errors++;
-              }
-            }
-          } else {
-            const err22 = { instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-            if (vErrors === null) {
-              vErrors = [err22];
-            } else {
-              vErrors.push(err22);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err23 = { instancePath: instancePath + "/met", schemaPath: "#/properties/met/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      }
-    }
-    if (data.missing !== void 0) {
-      let data8 = data.missing;
-      if (Array.isArray(data8)) {
-        if (data8.length > 64) {
-          const err24 = { instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err24];
-          } else {
-            vErrors.push(err24);
-          }
-          errors++;
-        }
-        const len2 = data8.length;
-        for (let i2 = 0; i2 < len2; i2++) {
-          let data9 = data8[i2];
-          if (typeof data9 === "string") {
-            if (func2(data9) > 200) {
-              const err25 = { instancePath: instancePath + "/missing/" + i2, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-              if (vErrors === null) {
-                vErrors = [err25];
-              } else {
-                vErrors.push(err25);
-              }
-              errors++;
-            }
-            if (!pattern0.test(data9)) {
-              const err26 = { instancePath: instancePath + "/missing/" + i2, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-              if (vErrors === null) {
-                vErrors = [err26];
-              } else {
-                vErrors.push(err26);
-              }
-              errors++;
-            }
-          } else {
-            const err27 = { instancePath: instancePath + "/missing/" + i2, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-            if (vErrors === null) {
-              vErrors = [err27];
-            } else {
-              vErrors.push(err27);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err28 = { instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      }
-    }
-    if (data.scope !== void 0) {
-      let data10 = data.scope;
-      if (typeof data10 !== "string" && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/type", keyword: "type", params: { type: schema37.properties.scope.type }, message: "must be string,null" };
-        if (vErrors === null) {
-          vErrors = [err29];
-        } else {
-          vErrors.push(err29);
-        }
-        errors++;
-      }
-      if (typeof data10 === "string") {
-        if (!pattern22.test(data10)) {
-          const err30 = { instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" }, message: 'must match pattern "^[0-9a-f]{64}$"' };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-      }
-    }
-  } else {
-    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err31];
-    } else {
-      vErrors.push(err31);
-    }
-    errors++;
-  }
-  validate21.errors = vErrors;
-  return errors === 0;
-}
-var schema41 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] };
 function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.runtime === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "runtime" }, message: "must have required property 'runtime'" };
-      if (vErrors === null) {
-        vErrors = [err0];
+  if (errors === 0) {
+    if (typeof data === "string") {
+      if (func2(data) > 200) {
+        validate23.errors = [{ instancePath, schemaPath: "#/maxLength", keyword: "maxLength", params: { limit: 200 } }];
+        return false;
       } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.model === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "model" }, message: "must have required property 'model'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.effort === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "effort" }, message: "must have required property 'effort'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.relation === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "relation" }, message: "must have required property 'relation'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.isolation === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "isolation" }, message: "must have required property 'isolation'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.native === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "native" }, message: "must have required property 'native'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.baseCommit === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "baseCommit" }, message: "must have required property 'baseCommit'" };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.promptSha256 === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "promptSha256" }, message: "must have required property 'promptSha256'" };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.droppedEnv === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "droppedEnv" }, message: "must have required property 'droppedEnv'" };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func7.call(schema41.properties, key0)) {
-        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.runtime !== void 0) {
-      let data0 = data.runtime;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err10 = { instancePath: instancePath + "/runtime", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err11 = { instancePath: instancePath + "/runtime", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-      } else {
-        const err12 = { instancePath: instancePath + "/runtime", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
-    if (data.model !== void 0) {
-      let data1 = data.model;
-      const _errs6 = errors;
-      let valid2 = false;
-      const _errs7 = errors;
-      if (typeof data1 === "string") {
-        if (func2(data1) > 200) {
-          const err13 = { instancePath: instancePath + "/model", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data1)) {
-          const err14 = { instancePath: instancePath + "/model", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-      } else {
-        const err15 = { instancePath: instancePath + "/model", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      var _valid0 = _errs7 === errors;
-      valid2 = valid2 || _valid0;
-      if (!valid2) {
-        const _errs10 = errors;
-        if (data1 !== null) {
-          const err16 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        var _valid0 = _errs10 === errors;
-        valid2 = valid2 || _valid0;
-      }
-      if (!valid2) {
-        const err17 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      } else {
-        errors = _errs6;
-        if (vErrors !== null) {
-          if (_errs6) {
-            vErrors.length = _errs6;
-          } else {
-            vErrors = null;
-          }
+        if (!pattern0.test(data)) {
+          validate23.errors = [{ instancePath, schemaPath: "#/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" } }];
+          return false;
         }
       }
-    }
-    if (data.effort !== void 0) {
-      let data2 = data.effort;
-      if (!(data2 === "minimal" || data2 === "low" || data2 === "medium" || data2 === "high" || data2 === "xhigh" || data2 === "max" || data2 === null)) {
-        const err18 = { instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema41.properties.effort.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-    if (data.relation !== void 0) {
-      let data3 = data.relation;
-      if (!(data3 === "first" || data3 === "retry" || data3 === "promotion" || data3 === "resume" || data3 === "user-retry")) {
-        const err19 = { instancePath: instancePath + "/relation", schemaPath: "#/properties/relation/enum", keyword: "enum", params: { allowedValues: schema41.properties.relation.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-    }
-    if (data.isolation !== void 0) {
-      let data4 = data.isolation;
-      if (!(data4 === "none" || data4 === "worktree")) {
-        const err20 = { instancePath: instancePath + "/isolation", schemaPath: "#/properties/isolation/enum", keyword: "enum", params: { allowedValues: schema41.properties.isolation.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    }
-    if (data.native !== void 0) {
-      if (typeof data.native !== "boolean") {
-        const err21 = { instancePath: instancePath + "/native", schemaPath: "#/properties/native/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-    }
-    if (data.baseCommit !== void 0) {
-      let data6 = data.baseCommit;
-      const _errs18 = errors;
-      let valid4 = false;
-      const _errs19 = errors;
-      if (typeof data6 === "string") {
-        if (func2(data6) > 200) {
-          const err22 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data6)) {
-          const err23 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-      } else {
-        const err24 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-      var _valid1 = _errs19 === errors;
-      valid4 = valid4 || _valid1;
-      if (!valid4) {
-        const _errs22 = errors;
-        if (data6 !== null) {
-          const err25 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/properties/baseCommit/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
-        }
-        var _valid1 = _errs22 === errors;
-        valid4 = valid4 || _valid1;
-      }
-      if (!valid4) {
-        const err26 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/properties/baseCommit/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
-      } else {
-        errors = _errs18;
-        if (vErrors !== null) {
-          if (_errs18) {
-            vErrors.length = _errs18;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.promptSha256 !== void 0) {
-      let data7 = data.promptSha256;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err27 = { instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/type", keyword: "type", params: { type: schema41.properties.promptSha256.type }, message: "must be string,null" };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
-        }
-        errors++;
-      }
-      if (typeof data7 === "string") {
-        if (!pattern22.test(data7)) {
-          const err28 = { instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" }, message: 'must match pattern "^[0-9a-f]{64}$"' };
-          if (vErrors === null) {
-            vErrors = [err28];
-          } else {
-            vErrors.push(err28);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.droppedEnv !== void 0) {
-      let data8 = data.droppedEnv;
-      if (Array.isArray(data8)) {
-        if (data8.length > 64) {
-          const err29 = { instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-        const len0 = data8.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data9 = data8[i0];
-          if (typeof data9 === "string") {
-            if (func2(data9) > 200) {
-              const err30 = { instancePath: instancePath + "/droppedEnv/" + i0, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-              if (vErrors === null) {
-                vErrors = [err30];
-              } else {
-                vErrors.push(err30);
-              }
-              errors++;
-            }
-            if (!pattern0.test(data9)) {
-              const err31 = { instancePath: instancePath + "/droppedEnv/" + i0, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-              if (vErrors === null) {
-                vErrors = [err31];
-              } else {
-                vErrors.push(err31);
-              }
-              errors++;
-            }
-          } else {
-            const err32 = { instancePath: instancePath + "/droppedEnv/" + i0, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-            if (vErrors === null) {
-              vErrors = [err32];
-            } else {
-              vErrors.push(err32);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err33 = { instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err33];
-        } else {
-          vErrors.push(err33);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err34 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err34];
     } else {
-      vErrors.push(err34);
+      validate23.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "string" } }];
+      return false;
     }
-    errors++;
   }
   validate23.errors = vErrors;
   return errors === 0;
 }
-var schema46 = { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 } }, "required": ["from", "to", "trigger", "promotions", "budget"] };
-function validate25(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate22(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.from === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" }, message: "must have required property 'from'" };
-      if (vErrors === null) {
-        vErrors = [err0];
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.jobs === void 0 && (missing0 = "jobs") || data.stages === void 0 && (missing0 = "stages") || data.writers === void 0 && (missing0 = "writers") || data.mock === void 0 && (missing0 = "mock") || data.resumed === void 0 && (missing0 = "resumed") || data.harness === void 0 && (missing0 = "harness")) {
+        validate22.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
       } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.to === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" }, message: "must have required property 'to'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.trigger === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "trigger" }, message: "must have required property 'trigger'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.promotions === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "promotions" }, message: "must have required property 'promotions'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.budget === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "budget" }, message: "must have required property 'budget'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "from" || key0 === "to" || key0 === "trigger" || key0 === "promotions" || key0 === "budget")) {
-        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-    }
-    if (data.from !== void 0) {
-      let data0 = data.from;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err6 = { instancePath: instancePath + "/from", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err7 = { instancePath: instancePath + "/from", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/from", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.to !== void 0) {
-      let data1 = data.to;
-      const _errs6 = errors;
-      let valid2 = false;
-      const _errs7 = errors;
-      if (typeof data1 === "string") {
-        if (func2(data1) > 200) {
-          const err9 = { instancePath: instancePath + "/to", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data1)) {
-          const err10 = { instancePath: instancePath + "/to", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-      } else {
-        const err11 = { instancePath: instancePath + "/to", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-      var _valid0 = _errs7 === errors;
-      valid2 = valid2 || _valid0;
-      if (!valid2) {
-        const _errs10 = errors;
-        if (data1 !== null) {
-          const err12 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        var _valid0 = _errs10 === errors;
-        valid2 = valid2 || _valid0;
-      }
-      if (!valid2) {
-        const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      } else {
-        errors = _errs6;
-        if (vErrors !== null) {
-          if (_errs6) {
-            vErrors.length = _errs6;
-          } else {
-            vErrors = null;
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "jobs" || key0 === "stages" || key0 === "writers" || key0 === "mock" || key0 === "resumed" || key0 === "harness")) {
+            validate22.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
           }
         }
-      }
-    }
-    if (data.trigger !== void 0) {
-      let data2 = data.trigger;
-      if (!(data2 === "RATE_LIMIT" || data2 === "QUOTA" || data2 === "NETWORK" || data2 === "RUNTIME_CRASH" || data2 === "MODEL_UNAVAILABLE" || data2 === "STALLED" || data2 === "CONTEXT_OVERFLOW" || data2 === "TOOL_FAILURE" || data2 === "UNKNOWN" || data2 === "TEST_FAILURE" || data2 === "BAD_OUTPUT" || data2 === "PERMISSION" || data2 === "SANDBOX" || data2 === "AUTH" || data2 === "BAD_FLAG")) {
-        const err14 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema46.properties.trigger.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data.promotions !== void 0) {
-      let data3 = data.promotions;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)))) {
-        const err15 = { instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number") {
-        if (data3 < 0 || isNaN(data3)) {
-          const err16 = { instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.budget !== void 0) {
-      let data4 = data.budget;
-      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
-        const err17 = { instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-      if (typeof data4 == "number") {
-        if (data4 < 0 || isNaN(data4)) {
-          const err18 = { instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      }
-    }
-  } else {
-    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err19];
-    } else {
-      vErrors.push(err19);
-    }
-    errors++;
-  }
-  validate25.errors = vErrors;
-  return errors === 0;
-}
-var schema49 = { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] };
-function validate27(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.events === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "events" }, message: "must have required property 'events'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.bytes === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "bytes" }, message: "must have required property 'bytes'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.unknown === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "unknown" }, message: "must have required property 'unknown'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.truncated === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "truncated" }, message: "must have required property 'truncated'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.firstEventMs === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "firstEventMs" }, message: "must have required property 'firstEventMs'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.endedBy === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "endedBy" }, message: "must have required property 'endedBy'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.exitCode === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "exitCode" }, message: "must have required property 'exitCode'" };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.signal === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "signal" }, message: "must have required property 'signal'" };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.leaky === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "leaky" }, message: "must have required property 'leaky'" };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    if (data.survivors === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "survivors" }, message: "must have required property 'survivors'" };
-      if (vErrors === null) {
-        vErrors = [err9];
-      } else {
-        vErrors.push(err9);
-      }
-      errors++;
-    }
-    if (data.status === void 0) {
-      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" }, message: "must have required property 'status'" };
-      if (vErrors === null) {
-        vErrors = [err10];
-      } else {
-        vErrors.push(err10);
-      }
-      errors++;
-    }
-    if (data.failureClass === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "failureClass" }, message: "must have required property 'failureClass'" };
-      if (vErrors === null) {
-        vErrors = [err11];
-      } else {
-        vErrors.push(err11);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func7.call(schema49.properties, key0)) {
-        const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
-    if (data.events !== void 0) {
-      let data0 = data.events;
-      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)))) {
-        const err13 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-      if (typeof data0 == "number") {
-        if (data0 < 0 || isNaN(data0)) {
-          const err14 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.bytes !== void 0) {
-      let data1 = data.bytes;
-      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
-        const err15 = { instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      if (typeof data1 == "number") {
-        if (data1 < 0 || isNaN(data1)) {
-          const err16 = { instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.unknown !== void 0) {
-      let data2 = data.unknown;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)))) {
-        const err17 = { instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-      if (typeof data2 == "number") {
-        if (data2 < 0 || isNaN(data2)) {
-          const err18 = { instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.truncated !== void 0) {
-      if (typeof data.truncated !== "boolean") {
-        const err19 = { instancePath: instancePath + "/truncated", schemaPath: "#/properties/truncated/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-    }
-    if (data.firstEventMs !== void 0) {
-      let data4 = data.firstEventMs;
-      if (!(typeof data4 == "number") && data4 !== null) {
-        const err20 = { instancePath: instancePath + "/firstEventMs", schemaPath: "#/properties/firstEventMs/type", keyword: "type", params: { type: schema49.properties.firstEventMs.type }, message: "must be number,null" };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    }
-    if (data.endedBy !== void 0) {
-      let data5 = data.endedBy;
-      if (!(data5 === "self" || data5 === "timeout" || data5 === "stall" || data5 === "cancel" || data5 === "spawn-failed" || data5 === "native")) {
-        const err21 = { instancePath: instancePath + "/endedBy", schemaPath: "#/properties/endedBy/enum", keyword: "enum", params: { allowedValues: schema49.properties.endedBy.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-    }
-    if (data.exitCode !== void 0) {
-      let data6 = data.exitCode;
-      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6))) && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema49.properties.exitCode.type }, message: "must be integer,null" };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-    }
-    if (data.signal !== void 0) {
-      let data7 = data.signal;
-      const _errs16 = errors;
-      let valid1 = false;
-      const _errs17 = errors;
-      if (typeof data7 === "string") {
-        if (func2(data7) > 200) {
-          const err23 = { instancePath: instancePath + "/signal", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data7)) {
-          const err24 = { instancePath: instancePath + "/signal", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err24];
-          } else {
-            vErrors.push(err24);
-          }
-          errors++;
-        }
-      } else {
-        const err25 = { instancePath: instancePath + "/signal", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      }
-      var _valid0 = _errs17 === errors;
-      valid1 = valid1 || _valid0;
-      if (!valid1) {
-        const _errs20 = errors;
-        if (data7 !== null) {
-          const err26 = { instancePath: instancePath + "/signal", schemaPath: "#/properties/signal/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        var _valid0 = _errs20 === errors;
-        valid1 = valid1 || _valid0;
-      }
-      if (!valid1) {
-        const err27 = { instancePath: instancePath + "/signal", schemaPath: "#/properties/signal/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
-        }
-        errors++;
-      } else {
-        errors = _errs16;
-        if (vErrors !== null) {
-          if (_errs16) {
-            vErrors.length = _errs16;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.leaky !== void 0) {
-      if (typeof data.leaky !== "boolean") {
-        const err28 = { instancePath: instancePath + "/leaky", schemaPath: "#/properties/leaky/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      }
-    }
-    if (data.survivors !== void 0) {
-      let data9 = data.survivors;
-      if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)))) {
-        const err29 = { instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err29];
-        } else {
-          vErrors.push(err29);
-        }
-        errors++;
-      }
-      if (typeof data9 == "number") {
-        if (data9 < 0 || isNaN(data9)) {
-          const err30 = { instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.status !== void 0) {
-      let data10 = data.status;
-      if (!(data10 === "success" || data10 === "failed" || data10 === "timed_out" || data10 === "blocked" || data10 === "interrupted" || data10 === "unsettled")) {
-        const err31 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema49.properties.status.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err31];
-        } else {
-          vErrors.push(err31);
-        }
-        errors++;
-      }
-    }
-    if (data.failureClass !== void 0) {
-      let data11 = data.failureClass;
-      if (!(data11 === "RATE_LIMIT" || data11 === "QUOTA" || data11 === "NETWORK" || data11 === "RUNTIME_CRASH" || data11 === "MODEL_UNAVAILABLE" || data11 === "STALLED" || data11 === "CONTEXT_OVERFLOW" || data11 === "TOOL_FAILURE" || data11 === "UNKNOWN" || data11 === "TEST_FAILURE" || data11 === "BAD_OUTPUT" || data11 === "PERMISSION" || data11 === "SANDBOX" || data11 === "AUTH" || data11 === "BAD_FLAG" || data11 === null)) {
-        const err32 = { instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema49.properties.failureClass.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err32];
-        } else {
-          vErrors.push(err32);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err33];
-    } else {
-      vErrors.push(err33);
-    }
-    errors++;
-  }
-  validate27.errors = vErrors;
-  return errors === 0;
-}
-var schema51 = { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] };
-function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.check === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "check" }, message: "must have required property 'check'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.ok === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ok" }, message: "must have required property 'ok'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.code === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "code" }, message: "must have required property 'code'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.exitCode === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "exitCode" }, message: "must have required property 'exitCode'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.wallMs === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "wallMs" }, message: "must have required property 'wallMs'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "check" || key0 === "ok" || key0 === "code" || key0 === "exitCode" || key0 === "wallMs")) {
-        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-    }
-    if (data.check !== void 0) {
-      let data0 = data.check;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err6 = { instancePath: instancePath + "/check", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err7 = { instancePath: instancePath + "/check", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/check", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.ok !== void 0) {
-      if (typeof data.ok !== "boolean") {
-        const err9 = { instancePath: instancePath + "/ok", schemaPath: "#/properties/ok/type", keyword: "type", params: { type: "boolean" }, message: "must be boolean" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.code !== void 0) {
-      let data2 = data.code;
-      const _errs8 = errors;
-      let valid2 = false;
-      const _errs9 = errors;
-      if (typeof data2 === "string") {
-        if (func2(data2) > 200) {
-          const err10 = { instancePath: instancePath + "/code", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data2)) {
-          const err11 = { instancePath: instancePath + "/code", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-      } else {
-        const err12 = { instancePath: instancePath + "/code", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      var _valid0 = _errs9 === errors;
-      valid2 = valid2 || _valid0;
-      if (!valid2) {
-        const _errs12 = errors;
-        if (data2 !== null) {
-          const err13 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        var _valid0 = _errs12 === errors;
-        valid2 = valid2 || _valid0;
-      }
-      if (!valid2) {
-        const err14 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      } else {
-        errors = _errs8;
-        if (vErrors !== null) {
-          if (_errs8) {
-            vErrors.length = _errs8;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.exitCode !== void 0) {
-      let data3 = data.exitCode;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3))) && data3 !== null) {
-        const err15 = { instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema51.properties.exitCode.type }, message: "must be integer,null" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-    }
-    if (data.wallMs !== void 0) {
-      let data4 = data.wallMs;
-      if (!(typeof data4 == "number") && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema51.properties.wallMs.type }, message: "must be number,null" };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err17 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err17];
-    } else {
-      vErrors.push(err17);
-    }
-    errors++;
-  }
-  validate29.errors = vErrors;
-  return errors === 0;
-}
-var schema54 = { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] };
-function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.arbiter === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arbiter" }, message: "must have required property 'arbiter'" };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.via === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "via" }, message: "must have required property 'via'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.verdict === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verdict" }, message: "must have required property 'verdict'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.independence === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "independence" }, message: "must have required property 'independence'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.acceptance === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "acceptance" }, message: "must have required property 'acceptance'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.bundleSha256 === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "bundleSha256" }, message: "must have required property 'bundleSha256'" };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.treeSha256 === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "treeSha256" }, message: "must have required property 'treeSha256'" };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.reasons === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reasons" }, message: "must have required property 'reasons'" };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.escalation === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "escalation" }, message: "must have required property 'escalation'" };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func7.call(schema54.properties, key0)) {
-        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.arbiter !== void 0) {
-      let data0 = data.arbiter;
-      const _errs3 = errors;
-      let valid1 = false;
-      const _errs4 = errors;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err10 = { instancePath: instancePath + "/arbiter", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data0)) {
-          const err11 = { instancePath: instancePath + "/arbiter", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-      } else {
-        const err12 = { instancePath: instancePath + "/arbiter", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      var _valid0 = _errs4 === errors;
-      valid1 = valid1 || _valid0;
-      if (!valid1) {
-        const _errs7 = errors;
-        if (data0 !== null) {
-          const err13 = { instancePath: instancePath + "/arbiter", schemaPath: "#/properties/arbiter/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        var _valid0 = _errs7 === errors;
-        valid1 = valid1 || _valid0;
-      }
-      if (!valid1) {
-        const err14 = { instancePath: instancePath + "/arbiter", schemaPath: "#/properties/arbiter/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      } else {
-        errors = _errs3;
-        if (vErrors !== null) {
-          if (_errs3) {
-            vErrors.length = _errs3;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.via !== void 0) {
-      let data1 = data.via;
-      if (!(data1 === "native" || data1 === "mock" || data1 === "cli" || data1 === null)) {
-        const err15 = { instancePath: instancePath + "/via", schemaPath: "#/properties/via/enum", keyword: "enum", params: { allowedValues: schema54.properties.via.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-    }
-    if (data.verdict !== void 0) {
-      let data2 = data.verdict;
-      if (!(data2 === "pass" || data2 === "fail" || data2 === "blocked")) {
-        const err16 = { instancePath: instancePath + "/verdict", schemaPath: "#/properties/verdict/enum", keyword: "enum", params: { allowedValues: schema54.properties.verdict.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-    }
-    if (data.independence !== void 0) {
-      let data3 = data.independence;
-      if (!(data3 === "independent" || data3 === "not-independent-substituted" || data3 === "not-independent" || data3 === null)) {
-        const err17 = { instancePath: instancePath + "/independence", schemaPath: "#/properties/independence/enum", keyword: "enum", params: { allowedValues: schema54.properties.independence.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-    }
-    if (data.acceptance !== void 0) {
-      let data4 = data.acceptance;
-      if (!(data4 === "pending" || data4 === "accepted" || data4 === "rejected")) {
-        const err18 = { instancePath: instancePath + "/acceptance", schemaPath: "#/properties/acceptance/enum", keyword: "enum", params: { allowedValues: schema54.properties.acceptance.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-    if (data.bundleSha256 !== void 0) {
-      let data5 = data.bundleSha256;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err19 = { instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/type", keyword: "type", params: { type: schema54.properties.bundleSha256.type }, message: "must be string,null" };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-      if (typeof data5 === "string") {
-        if (!pattern22.test(data5)) {
-          const err20 = { instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" }, message: 'must match pattern "^[0-9a-f]{64}$"' };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.treeSha256 !== void 0) {
-      let data6 = data.treeSha256;
-      const _errs16 = errors;
-      let valid3 = false;
-      const _errs17 = errors;
-      if (typeof data6 === "string") {
-        if (func2(data6) > 200) {
-          const err21 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err21];
-          } else {
-            vErrors.push(err21);
-          }
-          errors++;
-        }
-        if (!pattern0.test(data6)) {
-          const err22 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-      } else {
-        const err23 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      }
-      var _valid1 = _errs17 === errors;
-      valid3 = valid3 || _valid1;
-      if (!valid3) {
-        const _errs20 = errors;
-        if (data6 !== null) {
-          const err24 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/properties/treeSha256/anyOf/1/type", keyword: "type", params: { type: "null" }, message: "must be null" };
-          if (vErrors === null) {
-            vErrors = [err24];
-          } else {
-            vErrors.push(err24);
-          }
-          errors++;
-        }
-        var _valid1 = _errs20 === errors;
-        valid3 = valid3 || _valid1;
-      }
-      if (!valid3) {
-        const err25 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/properties/treeSha256/anyOf", keyword: "anyOf", params: {}, message: "must match a schema in anyOf" };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      } else {
-        errors = _errs16;
-        if (vErrors !== null) {
-          if (_errs16) {
-            vErrors.length = _errs16;
-          } else {
-            vErrors = null;
-          }
-        }
-      }
-    }
-    if (data.reasons !== void 0) {
-      let data7 = data.reasons;
-      if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)))) {
-        const err26 = { instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
-      }
-      if (typeof data7 == "number") {
-        if (data7 < 0 || isNaN(data7)) {
-          const err27 = { instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.escalation !== void 0) {
-      let data8 = data.escalation;
-      if (Array.isArray(data8)) {
-        if (data8.length > 64) {
-          const err28 = { instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err28];
-          } else {
-            vErrors.push(err28);
-          }
-          errors++;
-        }
-        const len0 = data8.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data9 = data8[i0];
-          if (typeof data9 === "string") {
-            if (func2(data9) > 200) {
-              const err29 = { instancePath: instancePath + "/escalation/" + i0, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-              if (vErrors === null) {
-                vErrors = [err29];
-              } else {
-                vErrors.push(err29);
-              }
-              errors++;
+        if (_errs1 === errors) {
+          if (data.jobs !== void 0) {
+            let data0 = data.jobs;
+            const _errs2 = errors;
+            if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)))) {
+              validate22.errors = [{ instancePath: instancePath + "/jobs", schemaPath: "#/properties/jobs/type", keyword: "type", params: { type: "integer" } }];
+              return false;
             }
-            if (!pattern0.test(data9)) {
-              const err30 = { instancePath: instancePath + "/escalation/" + i0, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-              if (vErrors === null) {
-                vErrors = [err30];
-              } else {
-                vErrors.push(err30);
+            if (errors === _errs2) {
+              if (typeof data0 == "number") {
+                if (data0 < 0 || isNaN(data0)) {
+                  validate22.errors = [{ instancePath: instancePath + "/jobs", schemaPath: "#/properties/jobs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                  return false;
+                }
               }
-              errors++;
             }
+            var valid0 = _errs2 === errors;
           } else {
-            const err31 = { instancePath: instancePath + "/escalation/" + i0, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-            if (vErrors === null) {
-              vErrors = [err31];
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.stages !== void 0) {
+              let data1 = data.stages;
+              const _errs4 = errors;
+              if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
+                validate22.errors = [{ instancePath: instancePath + "/stages", schemaPath: "#/properties/stages/type", keyword: "type", params: { type: "integer" } }];
+                return false;
+              }
+              if (errors === _errs4) {
+                if (typeof data1 == "number") {
+                  if (data1 < 0 || isNaN(data1)) {
+                    validate22.errors = [{ instancePath: instancePath + "/stages", schemaPath: "#/properties/stages/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    return false;
+                  }
+                }
+              }
+              var valid0 = _errs4 === errors;
             } else {
-              vErrors.push(err31);
+              var valid0 = true;
             }
-            errors++;
+            if (valid0) {
+              if (data.writers !== void 0) {
+                let data2 = data.writers;
+                const _errs6 = errors;
+                if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)))) {
+                  validate22.errors = [{ instancePath: instancePath + "/writers", schemaPath: "#/properties/writers/type", keyword: "type", params: { type: "integer" } }];
+                  return false;
+                }
+                if (errors === _errs6) {
+                  if (typeof data2 == "number") {
+                    if (data2 < 0 || isNaN(data2)) {
+                      validate22.errors = [{ instancePath: instancePath + "/writers", schemaPath: "#/properties/writers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                }
+                var valid0 = _errs6 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.mock !== void 0) {
+                  const _errs8 = errors;
+                  if (typeof data.mock !== "boolean") {
+                    validate22.errors = [{ instancePath: instancePath + "/mock", schemaPath: "#/properties/mock/type", keyword: "type", params: { type: "boolean" } }];
+                    return false;
+                  }
+                  var valid0 = _errs8 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.resumed !== void 0) {
+                    const _errs10 = errors;
+                    if (typeof data.resumed !== "boolean") {
+                      validate22.errors = [{ instancePath: instancePath + "/resumed", schemaPath: "#/properties/resumed/type", keyword: "type", params: { type: "boolean" } }];
+                      return false;
+                    }
+                    var valid0 = _errs10 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.harness !== void 0) {
+                      const _errs12 = errors;
+                      if (!validate23(data.harness, { instancePath: instancePath + "/harness", parentData: data, parentDataProperty: "harness", rootData })) {
+                        vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                        errors = vErrors.length;
+                      }
+                      var valid0 = _errs12 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                  }
+                }
+              }
+            }
           }
         }
-      } else {
-        const err32 = { instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err32];
-        } else {
-          vErrors.push(err32);
-        }
-        errors++;
       }
-    }
-  } else {
-    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err33];
     } else {
-      vErrors.push(err33);
+      validate22.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
     }
-    errors++;
   }
-  validate31.errors = vErrors;
+  validate22.errors = vErrors;
   return errors === 0;
 }
-var schema58 = { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "dispatches", "ceiling"] };
+var schema9 = { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "accepted": { "type": "integer", "minimum": 0 }, "rejected": { "type": "integer", "minimum": 0 }, "failed": { "type": "integer", "minimum": 0 }, "blocked": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 }, "acceptedWithoutC3": { "type": "integer", "minimum": 0 } }, "required": ["status", "accepted", "rejected", "failed", "blocked", "pending", "acceptedWithoutC3"] };
+function validate26(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.status === void 0 && (missing0 = "status") || data.accepted === void 0 && (missing0 = "accepted") || data.rejected === void 0 && (missing0 = "rejected") || data.failed === void 0 && (missing0 = "failed") || data.blocked === void 0 && (missing0 = "blocked") || data.pending === void 0 && (missing0 = "pending") || data.acceptedWithoutC3 === void 0 && (missing0 = "acceptedWithoutC3")) {
+        validate26.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "status" || key0 === "accepted" || key0 === "rejected" || key0 === "failed" || key0 === "blocked" || key0 === "pending" || key0 === "acceptedWithoutC3")) {
+            validate26.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.status !== void 0) {
+            let data0 = data.status;
+            const _errs2 = errors;
+            if (!(data0 === "preparing" || data0 === "running" || data0 === "waiting" || data0 === "accepted" || data0 === "ended" || data0 === "cancelled" || data0 === "interrupted")) {
+              validate26.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema9.properties.status.enum } }];
+              return false;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.accepted !== void 0) {
+              let data1 = data.accepted;
+              const _errs3 = errors;
+              if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
+                validate26.errors = [{ instancePath: instancePath + "/accepted", schemaPath: "#/properties/accepted/type", keyword: "type", params: { type: "integer" } }];
+                return false;
+              }
+              if (errors === _errs3) {
+                if (typeof data1 == "number") {
+                  if (data1 < 0 || isNaN(data1)) {
+                    validate26.errors = [{ instancePath: instancePath + "/accepted", schemaPath: "#/properties/accepted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    return false;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.rejected !== void 0) {
+                let data2 = data.rejected;
+                const _errs5 = errors;
+                if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)))) {
+                  validate26.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "integer" } }];
+                  return false;
+                }
+                if (errors === _errs5) {
+                  if (typeof data2 == "number") {
+                    if (data2 < 0 || isNaN(data2)) {
+                      validate26.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                }
+                var valid0 = _errs5 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.failed !== void 0) {
+                  let data3 = data.failed;
+                  const _errs7 = errors;
+                  if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)))) {
+                    validate26.errors = [{ instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/type", keyword: "type", params: { type: "integer" } }];
+                    return false;
+                  }
+                  if (errors === _errs7) {
+                    if (typeof data3 == "number") {
+                      if (data3 < 0 || isNaN(data3)) {
+                        validate26.errors = [{ instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        return false;
+                      }
+                    }
+                  }
+                  var valid0 = _errs7 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.blocked !== void 0) {
+                    let data4 = data.blocked;
+                    const _errs9 = errors;
+                    if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
+                      validate26.errors = [{ instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/type", keyword: "type", params: { type: "integer" } }];
+                      return false;
+                    }
+                    if (errors === _errs9) {
+                      if (typeof data4 == "number") {
+                        if (data4 < 0 || isNaN(data4)) {
+                          validate26.errors = [{ instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                          return false;
+                        }
+                      }
+                    }
+                    var valid0 = _errs9 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.pending !== void 0) {
+                      let data5 = data.pending;
+                      const _errs11 = errors;
+                      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)))) {
+                        validate26.errors = [{ instancePath: instancePath + "/pending", schemaPath: "#/properties/pending/type", keyword: "type", params: { type: "integer" } }];
+                        return false;
+                      }
+                      if (errors === _errs11) {
+                        if (typeof data5 == "number") {
+                          if (data5 < 0 || isNaN(data5)) {
+                            validate26.errors = [{ instancePath: instancePath + "/pending", schemaPath: "#/properties/pending/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid0 = _errs11 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.acceptedWithoutC3 !== void 0) {
+                        let data6 = data.acceptedWithoutC3;
+                        const _errs13 = errors;
+                        if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)))) {
+                          validate26.errors = [{ instancePath: instancePath + "/acceptedWithoutC3", schemaPath: "#/properties/acceptedWithoutC3/type", keyword: "type", params: { type: "integer" } }];
+                          return false;
+                        }
+                        if (errors === _errs13) {
+                          if (typeof data6 == "number") {
+                            if (data6 < 0 || isNaN(data6)) {
+                              validate26.errors = [{ instancePath: instancePath + "/acceptedWithoutC3", schemaPath: "#/properties/acceptedWithoutC3/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                              return false;
+                            }
+                          }
+                        }
+                        var valid0 = _errs13 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate26.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate26.errors = vErrors;
+  return errors === 0;
+}
+var schema10 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "wallMs": { "type": ["number", "null"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "wallMs", "reused"] };
+function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.runtime === void 0 && (missing0 = "runtime") || data.state === void 0 && (missing0 = "state") || data.reason === void 0 && (missing0 = "reason") || data.version === void 0 && (missing0 = "version") || data.authenticated === void 0 && (missing0 = "authenticated") || data.wallMs === void 0 && (missing0 = "wallMs") || data.reused === void 0 && (missing0 = "reused")) {
+        validate28.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "runtime" || key0 === "state" || key0 === "reason" || key0 === "version" || key0 === "authenticated" || key0 === "wallMs" || key0 === "reused")) {
+            validate28.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.runtime !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.runtime, { instancePath: instancePath + "/runtime", parentData: data, parentDataProperty: "runtime", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.state !== void 0) {
+              let data1 = data.state;
+              const _errs3 = errors;
+              if (!(data1 === "available" || data1 === "constrained" || data1 === "unverified" || data1 === "unavailable")) {
+                validate28.errors = [{ instancePath: instancePath + "/state", schemaPath: "#/properties/state/enum", keyword: "enum", params: { allowedValues: schema10.properties.state.enum } }];
+                return false;
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.reason !== void 0) {
+                let data2 = data.reason;
+                const _errs4 = errors;
+                const _errs5 = errors;
+                let valid1 = false;
+                const _errs6 = errors;
+                if (!validate23(data2, { instancePath: instancePath + "/reason", parentData: data, parentDataProperty: "reason", rootData })) {
+                  vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                  errors = vErrors.length;
+                }
+                var _valid0 = _errs6 === errors;
+                valid1 = valid1 || _valid0;
+                if (!valid1) {
+                  const _errs7 = errors;
+                  if (data2 !== null) {
+                    const err0 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                    if (vErrors === null) {
+                      vErrors = [err0];
+                    } else {
+                      vErrors.push(err0);
+                    }
+                    errors++;
+                  }
+                  var _valid0 = _errs7 === errors;
+                  valid1 = valid1 || _valid0;
+                }
+                if (!valid1) {
+                  const err1 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/anyOf", keyword: "anyOf", params: {} };
+                  if (vErrors === null) {
+                    vErrors = [err1];
+                  } else {
+                    vErrors.push(err1);
+                  }
+                  errors++;
+                  validate28.errors = vErrors;
+                  return false;
+                } else {
+                  errors = _errs5;
+                  if (vErrors !== null) {
+                    if (_errs5) {
+                      vErrors.length = _errs5;
+                    } else {
+                      vErrors = null;
+                    }
+                  }
+                }
+                var valid0 = _errs4 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.version !== void 0) {
+                  let data3 = data.version;
+                  const _errs9 = errors;
+                  const _errs10 = errors;
+                  let valid2 = false;
+                  const _errs11 = errors;
+                  if (!validate23(data3, { instancePath: instancePath + "/version", parentData: data, parentDataProperty: "version", rootData })) {
+                    vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                    errors = vErrors.length;
+                  }
+                  var _valid1 = _errs11 === errors;
+                  valid2 = valid2 || _valid1;
+                  if (!valid2) {
+                    const _errs12 = errors;
+                    if (data3 !== null) {
+                      const err2 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                      if (vErrors === null) {
+                        vErrors = [err2];
+                      } else {
+                        vErrors.push(err2);
+                      }
+                      errors++;
+                    }
+                    var _valid1 = _errs12 === errors;
+                    valid2 = valid2 || _valid1;
+                  }
+                  if (!valid2) {
+                    const err3 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/anyOf", keyword: "anyOf", params: {} };
+                    if (vErrors === null) {
+                      vErrors = [err3];
+                    } else {
+                      vErrors.push(err3);
+                    }
+                    errors++;
+                    validate28.errors = vErrors;
+                    return false;
+                  } else {
+                    errors = _errs10;
+                    if (vErrors !== null) {
+                      if (_errs10) {
+                        vErrors.length = _errs10;
+                      } else {
+                        vErrors = null;
+                      }
+                    }
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.authenticated !== void 0) {
+                    let data4 = data.authenticated;
+                    const _errs14 = errors;
+                    if (!(data4 === true || data4 === false || data4 === "unverified")) {
+                      validate28.errors = [{ instancePath: instancePath + "/authenticated", schemaPath: "#/properties/authenticated/enum", keyword: "enum", params: { allowedValues: schema10.properties.authenticated.enum } }];
+                      return false;
+                    }
+                    var valid0 = _errs14 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.wallMs !== void 0) {
+                      let data5 = data.wallMs;
+                      const _errs15 = errors;
+                      if (!(typeof data5 == "number") && data5 !== null) {
+                        validate28.errors = [{ instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema10.properties.wallMs.type } }];
+                        return false;
+                      }
+                      var valid0 = _errs15 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.reused !== void 0) {
+                        const _errs17 = errors;
+                        if (typeof data.reused !== "boolean") {
+                          validate28.errors = [{ instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" } }];
+                          return false;
+                        }
+                        var valid0 = _errs17 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate28.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate28.errors = vErrors;
+  return errors === 0;
+}
+var schema11 = { "type": "object", "additionalProperties": false, "properties": { "source": { "$ref": "#/definitions/Ref" }, "outcome": { "enum": ["ok", "refused", "timeout", "too-large", "malformed", "failed"] }, "bytes": { "type": ["integer", "null"], "minimum": 0 }, "records": { "type": "integer", "minimum": 0 }, "wallMs": { "type": ["number", "null"] } }, "required": ["source", "outcome", "bytes", "records", "wallMs"] };
 function validate33(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.code === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "code" }, message: "must have required property 'code'" };
-      if (vErrors === null) {
-        vErrors = [err0];
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.source === void 0 && (missing0 = "source") || data.outcome === void 0 && (missing0 = "outcome") || data.bytes === void 0 && (missing0 = "bytes") || data.records === void 0 && (missing0 = "records") || data.wallMs === void 0 && (missing0 = "wallMs")) {
+        validate33.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
       } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.failureClass === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "failureClass" }, message: "must have required property 'failureClass'" };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.chain === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "chain" }, message: "must have required property 'chain'" };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.dispatches === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "dispatches" }, message: "must have required property 'dispatches'" };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.ceiling === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ceiling" }, message: "must have required property 'ceiling'" };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "code" || key0 === "failureClass" || key0 === "chain" || key0 === "dispatches" || key0 === "ceiling")) {
-        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-    }
-    if (data.code !== void 0) {
-      let data0 = data.code;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 200) {
-          const err6 = { instancePath: instancePath + "/code", schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "source" || key0 === "outcome" || key0 === "bytes" || key0 === "records" || key0 === "wallMs")) {
+            validate33.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
           }
-          errors++;
         }
-        if (!pattern0.test(data0)) {
-          const err7 = { instancePath: instancePath + "/code", schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/code", schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.failureClass !== void 0) {
-      let data1 = data.failureClass;
-      if (!(data1 === "RATE_LIMIT" || data1 === "QUOTA" || data1 === "NETWORK" || data1 === "RUNTIME_CRASH" || data1 === "MODEL_UNAVAILABLE" || data1 === "STALLED" || data1 === "CONTEXT_OVERFLOW" || data1 === "TOOL_FAILURE" || data1 === "UNKNOWN" || data1 === "TEST_FAILURE" || data1 === "BAD_OUTPUT" || data1 === "PERMISSION" || data1 === "SANDBOX" || data1 === "AUTH" || data1 === "BAD_FLAG" || data1 === null)) {
-        const err9 = { instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema58.properties.failureClass.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.chain !== void 0) {
-      let data2 = data.chain;
-      if (Array.isArray(data2)) {
-        if (data2.length > 64) {
-          const err10 = { instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/maxItems", keyword: "maxItems", params: { limit: 64 }, message: "must NOT have more than 64 items" };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        const len0 = data2.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data3 = data2[i0];
-          if (typeof data3 === "string") {
-            if (func2(data3) > 200) {
-              const err11 = { instancePath: instancePath + "/chain/" + i0, schemaPath: "#/definitions/Ref/maxLength", keyword: "maxLength", params: { limit: 200 }, message: "must NOT have more than 200 characters" };
-              if (vErrors === null) {
-                vErrors = [err11];
-              } else {
-                vErrors.push(err11);
-              }
-              errors++;
+        if (_errs1 === errors) {
+          if (data.source !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.source, { instancePath: instancePath + "/source", parentData: data, parentDataProperty: "source", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
             }
-            if (!pattern0.test(data3)) {
-              const err12 = { instancePath: instancePath + "/chain/" + i0, schemaPath: "#/definitions/Ref/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$" }, message: 'must match pattern "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$"' };
-              if (vErrors === null) {
-                vErrors = [err12];
-              } else {
-                vErrors.push(err12);
-              }
-              errors++;
-            }
+            var valid0 = _errs2 === errors;
           } else {
-            const err13 = { instancePath: instancePath + "/chain/" + i0, schemaPath: "#/definitions/Ref/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-            if (vErrors === null) {
-              vErrors = [err13];
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.outcome !== void 0) {
+              let data1 = data.outcome;
+              const _errs3 = errors;
+              if (!(data1 === "ok" || data1 === "refused" || data1 === "timeout" || data1 === "too-large" || data1 === "malformed" || data1 === "failed")) {
+                validate33.errors = [{ instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema11.properties.outcome.enum } }];
+                return false;
+              }
+              var valid0 = _errs3 === errors;
             } else {
-              vErrors.push(err13);
+              var valid0 = true;
             }
-            errors++;
+            if (valid0) {
+              if (data.bytes !== void 0) {
+                let data2 = data.bytes;
+                const _errs4 = errors;
+                if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2))) && data2 !== null) {
+                  validate33.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: schema11.properties.bytes.type } }];
+                  return false;
+                }
+                if (errors === _errs4) {
+                  if (typeof data2 == "number") {
+                    if (data2 < 0 || isNaN(data2)) {
+                      validate33.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                }
+                var valid0 = _errs4 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.records !== void 0) {
+                  let data3 = data.records;
+                  const _errs6 = errors;
+                  if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)))) {
+                    validate33.errors = [{ instancePath: instancePath + "/records", schemaPath: "#/properties/records/type", keyword: "type", params: { type: "integer" } }];
+                    return false;
+                  }
+                  if (errors === _errs6) {
+                    if (typeof data3 == "number") {
+                      if (data3 < 0 || isNaN(data3)) {
+                        validate33.errors = [{ instancePath: instancePath + "/records", schemaPath: "#/properties/records/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        return false;
+                      }
+                    }
+                  }
+                  var valid0 = _errs6 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.wallMs !== void 0) {
+                    let data4 = data.wallMs;
+                    const _errs8 = errors;
+                    if (!(typeof data4 == "number") && data4 !== null) {
+                      validate33.errors = [{ instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema11.properties.wallMs.type } }];
+                      return false;
+                    }
+                    var valid0 = _errs8 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                }
+              }
+            }
           }
         }
-      } else {
-        const err14 = { instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/type", keyword: "type", params: { type: "array" }, message: "must be array" };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
       }
-    }
-    if (data.dispatches !== void 0) {
-      let data4 = data.dispatches;
-      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
-        const err15 = { instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      if (typeof data4 == "number") {
-        if (data4 < 0 || isNaN(data4)) {
-          const err16 = { instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.ceiling !== void 0) {
-      let data5 = data.ceiling;
-      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)))) {
-        const err17 = { instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-      if (typeof data5 == "number") {
-        if (data5 < 0 || isNaN(data5)) {
-          const err18 = { instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      }
-    }
-  } else {
-    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err19];
     } else {
-      vErrors.push(err19);
+      validate33.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
     }
-    errors++;
   }
   validate33.errors = vErrors;
   return errors === 0;
 }
-var pattern39 = new RegExp("^[0-9a-f]{32}$", "u");
-var pattern40 = new RegExp("^[0-9a-f]{16}$", "u");
-function validate10(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema12 = { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] };
+var func3 = Object.prototype.hasOwnProperty;
+function validate36(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.chosen === void 0 && (missing0 = "chosen") || data.model === void 0 && (missing0 = "model") || data.effort === void 0 && (missing0 = "effort") || data.capabilityFloor === void 0 && (missing0 = "capabilityFloor") || data.riskTier === void 0 && (missing0 = "riskTier") || data.pinned === void 0 && (missing0 = "pinned") || data.runtimeFrom === void 0 && (missing0 = "runtimeFrom") || data.chain === void 0 && (missing0 = "chain") || data.runnerUp === void 0 && (missing0 = "runnerUp") || data.margin === void 0 && (missing0 = "margin") || data.blocked === void 0 && (missing0 = "blocked") || data.rejected === void 0 && (missing0 = "rejected") || data.rejectedOmitted === void 0 && (missing0 = "rejectedOmitted")) {
+        validate36.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema12.properties, key0)) {
+            validate36.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.chosen !== void 0) {
+            let data0 = data.chosen;
+            const _errs2 = errors;
+            const _errs3 = errors;
+            let valid1 = false;
+            const _errs4 = errors;
+            if (!validate23(data0, { instancePath: instancePath + "/chosen", parentData: data, parentDataProperty: "chosen", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var _valid0 = _errs4 === errors;
+            valid1 = valid1 || _valid0;
+            if (!valid1) {
+              const _errs5 = errors;
+              if (data0 !== null) {
+                const err0 = { instancePath: instancePath + "/chosen", schemaPath: "#/properties/chosen/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                if (vErrors === null) {
+                  vErrors = [err0];
+                } else {
+                  vErrors.push(err0);
+                }
+                errors++;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+            }
+            if (!valid1) {
+              const err1 = { instancePath: instancePath + "/chosen", schemaPath: "#/properties/chosen/anyOf", keyword: "anyOf", params: {} };
+              if (vErrors === null) {
+                vErrors = [err1];
+              } else {
+                vErrors.push(err1);
+              }
+              errors++;
+              validate36.errors = vErrors;
+              return false;
+            } else {
+              errors = _errs3;
+              if (vErrors !== null) {
+                if (_errs3) {
+                  vErrors.length = _errs3;
+                } else {
+                  vErrors = null;
+                }
+              }
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.model !== void 0) {
+              let data1 = data.model;
+              const _errs7 = errors;
+              const _errs8 = errors;
+              let valid2 = false;
+              const _errs9 = errors;
+              if (!validate23(data1, { instancePath: instancePath + "/model", parentData: data, parentDataProperty: "model", rootData })) {
+                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                errors = vErrors.length;
+              }
+              var _valid1 = _errs9 === errors;
+              valid2 = valid2 || _valid1;
+              if (!valid2) {
+                const _errs10 = errors;
+                if (data1 !== null) {
+                  const err2 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                  if (vErrors === null) {
+                    vErrors = [err2];
+                  } else {
+                    vErrors.push(err2);
+                  }
+                  errors++;
+                }
+                var _valid1 = _errs10 === errors;
+                valid2 = valid2 || _valid1;
+              }
+              if (!valid2) {
+                const err3 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf", keyword: "anyOf", params: {} };
+                if (vErrors === null) {
+                  vErrors = [err3];
+                } else {
+                  vErrors.push(err3);
+                }
+                errors++;
+                validate36.errors = vErrors;
+                return false;
+              } else {
+                errors = _errs8;
+                if (vErrors !== null) {
+                  if (_errs8) {
+                    vErrors.length = _errs8;
+                  } else {
+                    vErrors = null;
+                  }
+                }
+              }
+              var valid0 = _errs7 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.effort !== void 0) {
+                let data2 = data.effort;
+                const _errs12 = errors;
+                if (!(data2 === "minimal" || data2 === "low" || data2 === "medium" || data2 === "high" || data2 === "xhigh" || data2 === "max" || data2 === null)) {
+                  validate36.errors = [{ instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema12.properties.effort.enum } }];
+                  return false;
+                }
+                var valid0 = _errs12 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.capabilityFloor !== void 0) {
+                  let data3 = data.capabilityFloor;
+                  const _errs13 = errors;
+                  if (!(data3 === "C1" || data3 === "C2" || data3 === "C3")) {
+                    validate36.errors = [{ instancePath: instancePath + "/capabilityFloor", schemaPath: "#/properties/capabilityFloor/enum", keyword: "enum", params: { allowedValues: schema12.properties.capabilityFloor.enum } }];
+                    return false;
+                  }
+                  var valid0 = _errs13 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.riskTier !== void 0) {
+                    let data4 = data.riskTier;
+                    const _errs14 = errors;
+                    if (!(data4 === "R0" || data4 === "R1" || data4 === "R2" || data4 === "R3")) {
+                      validate36.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema12.properties.riskTier.enum } }];
+                      return false;
+                    }
+                    var valid0 = _errs14 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.pinned !== void 0) {
+                      const _errs15 = errors;
+                      if (typeof data.pinned !== "boolean") {
+                        validate36.errors = [{ instancePath: instancePath + "/pinned", schemaPath: "#/properties/pinned/type", keyword: "type", params: { type: "boolean" } }];
+                        return false;
+                      }
+                      var valid0 = _errs15 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.runtimeFrom !== void 0) {
+                        let data6 = data.runtimeFrom;
+                        const _errs17 = errors;
+                        const _errs18 = errors;
+                        let valid3 = false;
+                        const _errs19 = errors;
+                        if (!validate23(data6, { instancePath: instancePath + "/runtimeFrom", parentData: data, parentDataProperty: "runtimeFrom", rootData })) {
+                          vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                          errors = vErrors.length;
+                        }
+                        var _valid2 = _errs19 === errors;
+                        valid3 = valid3 || _valid2;
+                        if (!valid3) {
+                          const _errs20 = errors;
+                          if (data6 !== null) {
+                            const err4 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/properties/runtimeFrom/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                            if (vErrors === null) {
+                              vErrors = [err4];
+                            } else {
+                              vErrors.push(err4);
+                            }
+                            errors++;
+                          }
+                          var _valid2 = _errs20 === errors;
+                          valid3 = valid3 || _valid2;
+                        }
+                        if (!valid3) {
+                          const err5 = { instancePath: instancePath + "/runtimeFrom", schemaPath: "#/properties/runtimeFrom/anyOf", keyword: "anyOf", params: {} };
+                          if (vErrors === null) {
+                            vErrors = [err5];
+                          } else {
+                            vErrors.push(err5);
+                          }
+                          errors++;
+                          validate36.errors = vErrors;
+                          return false;
+                        } else {
+                          errors = _errs18;
+                          if (vErrors !== null) {
+                            if (_errs18) {
+                              vErrors.length = _errs18;
+                            } else {
+                              vErrors = null;
+                            }
+                          }
+                        }
+                        var valid0 = _errs17 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.chain !== void 0) {
+                          let data7 = data.chain;
+                          const _errs22 = errors;
+                          if (errors === _errs22) {
+                            if (Array.isArray(data7)) {
+                              if (data7.length > 64) {
+                                validate36.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                return false;
+                              } else {
+                                var valid4 = true;
+                                const len0 = data7.length;
+                                for (let i0 = 0; i0 < len0; i0++) {
+                                  const _errs24 = errors;
+                                  if (!validate23(data7[i0], { instancePath: instancePath + "/chain/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
+                                    vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                    errors = vErrors.length;
+                                  }
+                                  var valid4 = _errs24 === errors;
+                                  if (!valid4) {
+                                    break;
+                                  }
+                                }
+                              }
+                            } else {
+                              validate36.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/type", keyword: "type", params: { type: "array" } }];
+                              return false;
+                            }
+                          }
+                          var valid0 = _errs22 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.runnerUp !== void 0) {
+                            let data9 = data.runnerUp;
+                            const _errs25 = errors;
+                            const _errs26 = errors;
+                            let valid5 = false;
+                            const _errs27 = errors;
+                            if (!validate23(data9, { instancePath: instancePath + "/runnerUp", parentData: data, parentDataProperty: "runnerUp", rootData })) {
+                              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                              errors = vErrors.length;
+                            }
+                            var _valid3 = _errs27 === errors;
+                            valid5 = valid5 || _valid3;
+                            if (!valid5) {
+                              const _errs28 = errors;
+                              if (data9 !== null) {
+                                const err6 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                if (vErrors === null) {
+                                  vErrors = [err6];
+                                } else {
+                                  vErrors.push(err6);
+                                }
+                                errors++;
+                              }
+                              var _valid3 = _errs28 === errors;
+                              valid5 = valid5 || _valid3;
+                            }
+                            if (!valid5) {
+                              const err7 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf", keyword: "anyOf", params: {} };
+                              if (vErrors === null) {
+                                vErrors = [err7];
+                              } else {
+                                vErrors.push(err7);
+                              }
+                              errors++;
+                              validate36.errors = vErrors;
+                              return false;
+                            } else {
+                              errors = _errs26;
+                              if (vErrors !== null) {
+                                if (_errs26) {
+                                  vErrors.length = _errs26;
+                                } else {
+                                  vErrors = null;
+                                }
+                              }
+                            }
+                            var valid0 = _errs25 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                          if (valid0) {
+                            if (data.margin !== void 0) {
+                              let data10 = data.margin;
+                              const _errs30 = errors;
+                              const _errs31 = errors;
+                              let valid6 = false;
+                              const _errs32 = errors;
+                              if (!validate23(data10, { instancePath: instancePath + "/margin", parentData: data, parentDataProperty: "margin", rootData })) {
+                                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                errors = vErrors.length;
+                              }
+                              var _valid4 = _errs32 === errors;
+                              valid6 = valid6 || _valid4;
+                              if (!valid6) {
+                                const _errs33 = errors;
+                                if (data10 !== null) {
+                                  const err8 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                  if (vErrors === null) {
+                                    vErrors = [err8];
+                                  } else {
+                                    vErrors.push(err8);
+                                  }
+                                  errors++;
+                                }
+                                var _valid4 = _errs33 === errors;
+                                valid6 = valid6 || _valid4;
+                              }
+                              if (!valid6) {
+                                const err9 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf", keyword: "anyOf", params: {} };
+                                if (vErrors === null) {
+                                  vErrors = [err9];
+                                } else {
+                                  vErrors.push(err9);
+                                }
+                                errors++;
+                                validate36.errors = vErrors;
+                                return false;
+                              } else {
+                                errors = _errs31;
+                                if (vErrors !== null) {
+                                  if (_errs31) {
+                                    vErrors.length = _errs31;
+                                  } else {
+                                    vErrors = null;
+                                  }
+                                }
+                              }
+                              var valid0 = _errs30 === errors;
+                            } else {
+                              var valid0 = true;
+                            }
+                            if (valid0) {
+                              if (data.blocked !== void 0) {
+                                let data11 = data.blocked;
+                                const _errs35 = errors;
+                                const _errs36 = errors;
+                                let valid7 = false;
+                                const _errs37 = errors;
+                                if (!validate23(data11, { instancePath: instancePath + "/blocked", parentData: data, parentDataProperty: "blocked", rootData })) {
+                                  vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                  errors = vErrors.length;
+                                }
+                                var _valid5 = _errs37 === errors;
+                                valid7 = valid7 || _valid5;
+                                if (!valid7) {
+                                  const _errs38 = errors;
+                                  if (data11 !== null) {
+                                    const err10 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                    if (vErrors === null) {
+                                      vErrors = [err10];
+                                    } else {
+                                      vErrors.push(err10);
+                                    }
+                                    errors++;
+                                  }
+                                  var _valid5 = _errs38 === errors;
+                                  valid7 = valid7 || _valid5;
+                                }
+                                if (!valid7) {
+                                  const err11 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf", keyword: "anyOf", params: {} };
+                                  if (vErrors === null) {
+                                    vErrors = [err11];
+                                  } else {
+                                    vErrors.push(err11);
+                                  }
+                                  errors++;
+                                  validate36.errors = vErrors;
+                                  return false;
+                                } else {
+                                  errors = _errs36;
+                                  if (vErrors !== null) {
+                                    if (_errs36) {
+                                      vErrors.length = _errs36;
+                                    } else {
+                                      vErrors = null;
+                                    }
+                                  }
+                                }
+                                var valid0 = _errs35 === errors;
+                              } else {
+                                var valid0 = true;
+                              }
+                              if (valid0) {
+                                if (data.rejected !== void 0) {
+                                  let data12 = data.rejected;
+                                  const _errs40 = errors;
+                                  if (errors === _errs40) {
+                                    if (Array.isArray(data12)) {
+                                      if (data12.length > 64) {
+                                        validate36.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                        return false;
+                                      } else {
+                                        var valid8 = true;
+                                        const len1 = data12.length;
+                                        for (let i1 = 0; i1 < len1; i1++) {
+                                          let data13 = data12[i1];
+                                          const _errs42 = errors;
+                                          if (errors === _errs42) {
+                                            if (data13 && typeof data13 == "object" && !Array.isArray(data13)) {
+                                              let missing1;
+                                              if (data13.runtime === void 0 && (missing1 = "runtime") || data13.codes === void 0 && (missing1 = "codes")) {
+                                                validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: missing1 } }];
+                                                return false;
+                                              } else {
+                                                const _errs44 = errors;
+                                                for (const key1 in data13) {
+                                                  if (!(key1 === "runtime" || key1 === "codes")) {
+                                                    validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
+                                                    return false;
+                                                    break;
+                                                  }
+                                                }
+                                                if (_errs44 === errors) {
+                                                  if (data13.runtime !== void 0) {
+                                                    const _errs45 = errors;
+                                                    if (!validate23(data13.runtime, { instancePath: instancePath + "/rejected/" + i1 + "/runtime", parentData: data13, parentDataProperty: "runtime", rootData })) {
+                                                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                                      errors = vErrors.length;
+                                                    }
+                                                    var valid9 = _errs45 === errors;
+                                                  } else {
+                                                    var valid9 = true;
+                                                  }
+                                                  if (valid9) {
+                                                    if (data13.codes !== void 0) {
+                                                      let data15 = data13.codes;
+                                                      const _errs46 = errors;
+                                                      if (errors === _errs46) {
+                                                        if (Array.isArray(data15)) {
+                                                          if (data15.length > 64) {
+                                                            validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                                            return false;
+                                                          } else {
+                                                            var valid10 = true;
+                                                            const len2 = data15.length;
+                                                            for (let i2 = 0; i2 < len2; i2++) {
+                                                              const _errs48 = errors;
+                                                              if (!validate23(data15[i2], { instancePath: instancePath + "/rejected/" + i1 + "/codes/" + i2, parentData: data15, parentDataProperty: i2, rootData })) {
+                                                                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                                                errors = vErrors.length;
+                                                              }
+                                                              var valid10 = _errs48 === errors;
+                                                              if (!valid10) {
+                                                                break;
+                                                              }
+                                                            }
+                                                          }
+                                                        } else {
+                                                          validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/type", keyword: "type", params: { type: "array" } }];
+                                                          return false;
+                                                        }
+                                                      }
+                                                      var valid9 = _errs46 === errors;
+                                                    } else {
+                                                      var valid9 = true;
+                                                    }
+                                                  }
+                                                }
+                                              }
+                                            } else {
+                                              validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/type", keyword: "type", params: { type: "object" } }];
+                                              return false;
+                                            }
+                                          }
+                                          var valid8 = _errs42 === errors;
+                                          if (!valid8) {
+                                            break;
+                                          }
+                                        }
+                                      }
+                                    } else {
+                                      validate36.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "array" } }];
+                                      return false;
+                                    }
+                                  }
+                                  var valid0 = _errs40 === errors;
+                                } else {
+                                  var valid0 = true;
+                                }
+                                if (valid0) {
+                                  if (data.rejectedOmitted !== void 0) {
+                                    let data17 = data.rejectedOmitted;
+                                    const _errs49 = errors;
+                                    if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)))) {
+                                      validate36.errors = [{ instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/type", keyword: "type", params: { type: "integer" } }];
+                                      return false;
+                                    }
+                                    if (errors === _errs49) {
+                                      if (typeof data17 == "number") {
+                                        if (data17 < 0 || isNaN(data17)) {
+                                          validate36.errors = [{ instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                          return false;
+                                        }
+                                      }
+                                    }
+                                    var valid0 = _errs49 === errors;
+                                  } else {
+                                    var valid0 = true;
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate36.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate36.errors = vErrors;
+  return errors === 0;
+}
+var schema13 = { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] };
+function validate47(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.decision === void 0 && (missing0 = "decision") || data.candidate === void 0 && (missing0 = "candidate") || data.reason === void 0 && (missing0 = "reason") || data.inputRef === void 0 && (missing0 = "inputRef") || data.egressAuthority === void 0 && (missing0 = "egressAuthority") || data.riskTier === void 0 && (missing0 = "riskTier") || data.scores === void 0 && (missing0 = "scores") || data.applied === void 0 && (missing0 = "applied") || data.outcomeRef === void 0 && (missing0 = "outcomeRef")) {
+        validate47.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema13.properties, key0)) {
+            validate47.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.decision !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.decision, { instancePath: instancePath + "/decision", parentData: data, parentDataProperty: "decision", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.candidate !== void 0) {
+              let data1 = data.candidate;
+              const _errs3 = errors;
+              const _errs4 = errors;
+              let valid1 = false;
+              const _errs5 = errors;
+              if (!validate23(data1, { instancePath: instancePath + "/candidate", parentData: data, parentDataProperty: "candidate", rootData })) {
+                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                errors = vErrors.length;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+              if (!valid1) {
+                const _errs6 = errors;
+                if (data1 !== null) {
+                  const err0 = { instancePath: instancePath + "/candidate", schemaPath: "#/properties/candidate/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                  if (vErrors === null) {
+                    vErrors = [err0];
+                  } else {
+                    vErrors.push(err0);
+                  }
+                  errors++;
+                }
+                var _valid0 = _errs6 === errors;
+                valid1 = valid1 || _valid0;
+              }
+              if (!valid1) {
+                const err1 = { instancePath: instancePath + "/candidate", schemaPath: "#/properties/candidate/anyOf", keyword: "anyOf", params: {} };
+                if (vErrors === null) {
+                  vErrors = [err1];
+                } else {
+                  vErrors.push(err1);
+                }
+                errors++;
+                validate47.errors = vErrors;
+                return false;
+              } else {
+                errors = _errs4;
+                if (vErrors !== null) {
+                  if (_errs4) {
+                    vErrors.length = _errs4;
+                  } else {
+                    vErrors = null;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.reason !== void 0) {
+                let data2 = data.reason;
+                const _errs8 = errors;
+                if (!(data2 === "disabled" || data2 === "timeout" || data2 === "malformed" || data2 === "low_confidence" || data2 === "ok" || data2 === "skipped")) {
+                  validate47.errors = [{ instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema13.properties.reason.enum } }];
+                  return false;
+                }
+                var valid0 = _errs8 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.inputRef !== void 0) {
+                  let data3 = data.inputRef;
+                  const _errs9 = errors;
+                  const _errs10 = errors;
+                  let valid2 = false;
+                  const _errs11 = errors;
+                  if (!validate23(data3, { instancePath: instancePath + "/inputRef", parentData: data, parentDataProperty: "inputRef", rootData })) {
+                    vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                    errors = vErrors.length;
+                  }
+                  var _valid1 = _errs11 === errors;
+                  valid2 = valid2 || _valid1;
+                  if (!valid2) {
+                    const _errs12 = errors;
+                    if (data3 !== null) {
+                      const err2 = { instancePath: instancePath + "/inputRef", schemaPath: "#/properties/inputRef/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                      if (vErrors === null) {
+                        vErrors = [err2];
+                      } else {
+                        vErrors.push(err2);
+                      }
+                      errors++;
+                    }
+                    var _valid1 = _errs12 === errors;
+                    valid2 = valid2 || _valid1;
+                  }
+                  if (!valid2) {
+                    const err3 = { instancePath: instancePath + "/inputRef", schemaPath: "#/properties/inputRef/anyOf", keyword: "anyOf", params: {} };
+                    if (vErrors === null) {
+                      vErrors = [err3];
+                    } else {
+                      vErrors.push(err3);
+                    }
+                    errors++;
+                    validate47.errors = vErrors;
+                    return false;
+                  } else {
+                    errors = _errs10;
+                    if (vErrors !== null) {
+                      if (_errs10) {
+                        vErrors.length = _errs10;
+                      } else {
+                        vErrors = null;
+                      }
+                    }
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.egressAuthority !== void 0) {
+                    let data4 = data.egressAuthority;
+                    const _errs14 = errors;
+                    const _errs15 = errors;
+                    let valid3 = false;
+                    const _errs16 = errors;
+                    if (!validate23(data4, { instancePath: instancePath + "/egressAuthority", parentData: data, parentDataProperty: "egressAuthority", rootData })) {
+                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                      errors = vErrors.length;
+                    }
+                    var _valid2 = _errs16 === errors;
+                    valid3 = valid3 || _valid2;
+                    if (!valid3) {
+                      const _errs17 = errors;
+                      if (data4 !== null) {
+                        const err4 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/properties/egressAuthority/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                        if (vErrors === null) {
+                          vErrors = [err4];
+                        } else {
+                          vErrors.push(err4);
+                        }
+                        errors++;
+                      }
+                      var _valid2 = _errs17 === errors;
+                      valid3 = valid3 || _valid2;
+                    }
+                    if (!valid3) {
+                      const err5 = { instancePath: instancePath + "/egressAuthority", schemaPath: "#/properties/egressAuthority/anyOf", keyword: "anyOf", params: {} };
+                      if (vErrors === null) {
+                        vErrors = [err5];
+                      } else {
+                        vErrors.push(err5);
+                      }
+                      errors++;
+                      validate47.errors = vErrors;
+                      return false;
+                    } else {
+                      errors = _errs15;
+                      if (vErrors !== null) {
+                        if (_errs15) {
+                          vErrors.length = _errs15;
+                        } else {
+                          vErrors = null;
+                        }
+                      }
+                    }
+                    var valid0 = _errs14 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.riskTier !== void 0) {
+                      const _errs19 = errors;
+                      if (!(data.riskTier === "R0")) {
+                        validate47.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema13.properties.riskTier.enum } }];
+                        return false;
+                      }
+                      var valid0 = _errs19 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.scores !== void 0) {
+                        let data6 = data.scores;
+                        const _errs20 = errors;
+                        if (errors === _errs20) {
+                          if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
+                            if (Object.keys(data6).length > 64) {
+                              validate47.errors = [{ instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/maxProperties", keyword: "maxProperties", params: { limit: 64 } }];
+                              return false;
+                            } else {
+                              for (const key1 in data6) {
+                                const _errs23 = errors;
+                                if (!(typeof data6[key1] == "number")) {
+                                  validate47.errors = [{ instancePath: instancePath + "/scores/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/scores/additionalProperties/type", keyword: "type", params: { type: "number" } }];
+                                  return false;
+                                }
+                                var valid4 = _errs23 === errors;
+                                if (!valid4) {
+                                  break;
+                                }
+                              }
+                            }
+                          } else {
+                            validate47.errors = [{ instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/type", keyword: "type", params: { type: "object" } }];
+                            return false;
+                          }
+                        }
+                        var valid0 = _errs20 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.applied !== void 0) {
+                          const _errs25 = errors;
+                          if (typeof data.applied !== "boolean") {
+                            validate47.errors = [{ instancePath: instancePath + "/applied", schemaPath: "#/properties/applied/type", keyword: "type", params: { type: "boolean" } }];
+                            return false;
+                          }
+                          var valid0 = _errs25 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.outcomeRef !== void 0) {
+                            let data9 = data.outcomeRef;
+                            const _errs27 = errors;
+                            const _errs28 = errors;
+                            let valid5 = false;
+                            const _errs29 = errors;
+                            if (!validate23(data9, { instancePath: instancePath + "/outcomeRef", parentData: data, parentDataProperty: "outcomeRef", rootData })) {
+                              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                              errors = vErrors.length;
+                            }
+                            var _valid3 = _errs29 === errors;
+                            valid5 = valid5 || _valid3;
+                            if (!valid5) {
+                              const _errs30 = errors;
+                              if (data9 !== null) {
+                                const err6 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/properties/outcomeRef/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                if (vErrors === null) {
+                                  vErrors = [err6];
+                                } else {
+                                  vErrors.push(err6);
+                                }
+                                errors++;
+                              }
+                              var _valid3 = _errs30 === errors;
+                              valid5 = valid5 || _valid3;
+                            }
+                            if (!valid5) {
+                              const err7 = { instancePath: instancePath + "/outcomeRef", schemaPath: "#/properties/outcomeRef/anyOf", keyword: "anyOf", params: {} };
+                              if (vErrors === null) {
+                                vErrors = [err7];
+                              } else {
+                                vErrors.push(err7);
+                              }
+                              errors++;
+                              validate47.errors = vErrors;
+                              return false;
+                            } else {
+                              errors = _errs28;
+                              if (vErrors !== null) {
+                                if (_errs28) {
+                                  vErrors.length = _errs28;
+                                } else {
+                                  vErrors = null;
+                                }
+                              }
+                            }
+                            var valid0 = _errs27 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate47.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate47.errors = vErrors;
+  return errors === 0;
+}
+var schema14 = { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] };
+var pattern1 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.riskTier === void 0 && (missing0 = "riskTier") || data.outcome === void 0 && (missing0 = "outcome") || data.required === void 0 && (missing0 = "required") || data.met === void 0 && (missing0 = "met") || data.missing === void 0 && (missing0 = "missing") || data.scope === void 0 && (missing0 = "scope")) {
+        validate54.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "riskTier" || key0 === "outcome" || key0 === "required" || key0 === "met" || key0 === "missing" || key0 === "scope")) {
+            validate54.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.riskTier !== void 0) {
+            let data0 = data.riskTier;
+            const _errs2 = errors;
+            if (!(data0 === "R0" || data0 === "R1" || data0 === "R2" || data0 === "R3")) {
+              validate54.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema14.properties.riskTier.enum } }];
+              return false;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.outcome !== void 0) {
+              let data1 = data.outcome;
+              const _errs3 = errors;
+              if (!(data1 === "passed" || data1 === "blocked" || data1 === "needs-approval")) {
+                validate54.errors = [{ instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema14.properties.outcome.enum } }];
+                return false;
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.required !== void 0) {
+                let data2 = data.required;
+                const _errs4 = errors;
+                if (errors === _errs4) {
+                  if (Array.isArray(data2)) {
+                    if (data2.length > 64) {
+                      validate54.errors = [{ instancePath: instancePath + "/required", schemaPath: "#/properties/required/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                      return false;
+                    } else {
+                      var valid1 = true;
+                      const len0 = data2.length;
+                      for (let i0 = 0; i0 < len0; i0++) {
+                        const _errs6 = errors;
+                        if (!validate23(data2[i0], { instancePath: instancePath + "/required/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+                          vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                          errors = vErrors.length;
+                        }
+                        var valid1 = _errs6 === errors;
+                        if (!valid1) {
+                          break;
+                        }
+                      }
+                    }
+                  } else {
+                    validate54.errors = [{ instancePath: instancePath + "/required", schemaPath: "#/properties/required/type", keyword: "type", params: { type: "array" } }];
+                    return false;
+                  }
+                }
+                var valid0 = _errs4 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.met !== void 0) {
+                  let data4 = data.met;
+                  const _errs7 = errors;
+                  if (errors === _errs7) {
+                    if (Array.isArray(data4)) {
+                      if (data4.length > 64) {
+                        validate54.errors = [{ instancePath: instancePath + "/met", schemaPath: "#/properties/met/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                        return false;
+                      } else {
+                        var valid2 = true;
+                        const len1 = data4.length;
+                        for (let i1 = 0; i1 < len1; i1++) {
+                          let data5 = data4[i1];
+                          const _errs9 = errors;
+                          if (errors === _errs9) {
+                            if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+                              let missing1;
+                              if (data5.control === void 0 && (missing1 = "control") || data5.evidence === void 0 && (missing1 = "evidence")) {
+                                validate54.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/required", keyword: "required", params: { missingProperty: missing1 } }];
+                                return false;
+                              } else {
+                                const _errs11 = errors;
+                                for (const key1 in data5) {
+                                  if (!(key1 === "control" || key1 === "evidence")) {
+                                    validate54.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
+                                    return false;
+                                    break;
+                                  }
+                                }
+                                if (_errs11 === errors) {
+                                  if (data5.control !== void 0) {
+                                    const _errs12 = errors;
+                                    if (!validate23(data5.control, { instancePath: instancePath + "/met/" + i1 + "/control", parentData: data5, parentDataProperty: "control", rootData })) {
+                                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                      errors = vErrors.length;
+                                    }
+                                    var valid3 = _errs12 === errors;
+                                  } else {
+                                    var valid3 = true;
+                                  }
+                                  if (valid3) {
+                                    if (data5.evidence !== void 0) {
+                                      let data7 = data5.evidence;
+                                      const _errs13 = errors;
+                                      if (!(data7 === "verified" || data7 === "attested" || data7 === "unverified" || data7 === "coordinator")) {
+                                        validate54.errors = [{ instancePath: instancePath + "/met/" + i1 + "/evidence", schemaPath: "#/properties/met/items/properties/evidence/enum", keyword: "enum", params: { allowedValues: schema14.properties.met.items.properties.evidence.enum } }];
+                                        return false;
+                                      }
+                                      var valid3 = _errs13 === errors;
+                                    } else {
+                                      var valid3 = true;
+                                    }
+                                  }
+                                }
+                              }
+                            } else {
+                              validate54.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/type", keyword: "type", params: { type: "object" } }];
+                              return false;
+                            }
+                          }
+                          var valid2 = _errs9 === errors;
+                          if (!valid2) {
+                            break;
+                          }
+                        }
+                      }
+                    } else {
+                      validate54.errors = [{ instancePath: instancePath + "/met", schemaPath: "#/properties/met/type", keyword: "type", params: { type: "array" } }];
+                      return false;
+                    }
+                  }
+                  var valid0 = _errs7 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.missing !== void 0) {
+                    let data8 = data.missing;
+                    const _errs14 = errors;
+                    if (errors === _errs14) {
+                      if (Array.isArray(data8)) {
+                        if (data8.length > 64) {
+                          validate54.errors = [{ instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                          return false;
+                        } else {
+                          var valid4 = true;
+                          const len2 = data8.length;
+                          for (let i2 = 0; i2 < len2; i2++) {
+                            const _errs16 = errors;
+                            if (!validate23(data8[i2], { instancePath: instancePath + "/missing/" + i2, parentData: data8, parentDataProperty: i2, rootData })) {
+                              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                              errors = vErrors.length;
+                            }
+                            var valid4 = _errs16 === errors;
+                            if (!valid4) {
+                              break;
+                            }
+                          }
+                        }
+                      } else {
+                        validate54.errors = [{ instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/type", keyword: "type", params: { type: "array" } }];
+                        return false;
+                      }
+                    }
+                    var valid0 = _errs14 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.scope !== void 0) {
+                      let data10 = data.scope;
+                      const _errs17 = errors;
+                      if (typeof data10 !== "string" && data10 !== null) {
+                        validate54.errors = [{ instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/type", keyword: "type", params: { type: schema14.properties.scope.type } }];
+                        return false;
+                      }
+                      if (errors === _errs17) {
+                        if (typeof data10 === "string") {
+                          if (!pattern1.test(data10)) {
+                            validate54.errors = [{ instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid0 = _errs17 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate54.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
+}
+var schema15 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] };
+function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.runtime === void 0 && (missing0 = "runtime") || data.model === void 0 && (missing0 = "model") || data.effort === void 0 && (missing0 = "effort") || data.relation === void 0 && (missing0 = "relation") || data.isolation === void 0 && (missing0 = "isolation") || data.native === void 0 && (missing0 = "native") || data.baseCommit === void 0 && (missing0 = "baseCommit") || data.promptSha256 === void 0 && (missing0 = "promptSha256") || data.droppedEnv === void 0 && (missing0 = "droppedEnv")) {
+        validate59.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema15.properties, key0)) {
+            validate59.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.runtime !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.runtime, { instancePath: instancePath + "/runtime", parentData: data, parentDataProperty: "runtime", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.model !== void 0) {
+              let data1 = data.model;
+              const _errs3 = errors;
+              const _errs4 = errors;
+              let valid1 = false;
+              const _errs5 = errors;
+              if (!validate23(data1, { instancePath: instancePath + "/model", parentData: data, parentDataProperty: "model", rootData })) {
+                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                errors = vErrors.length;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+              if (!valid1) {
+                const _errs6 = errors;
+                if (data1 !== null) {
+                  const err0 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                  if (vErrors === null) {
+                    vErrors = [err0];
+                  } else {
+                    vErrors.push(err0);
+                  }
+                  errors++;
+                }
+                var _valid0 = _errs6 === errors;
+                valid1 = valid1 || _valid0;
+              }
+              if (!valid1) {
+                const err1 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf", keyword: "anyOf", params: {} };
+                if (vErrors === null) {
+                  vErrors = [err1];
+                } else {
+                  vErrors.push(err1);
+                }
+                errors++;
+                validate59.errors = vErrors;
+                return false;
+              } else {
+                errors = _errs4;
+                if (vErrors !== null) {
+                  if (_errs4) {
+                    vErrors.length = _errs4;
+                  } else {
+                    vErrors = null;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.effort !== void 0) {
+                let data2 = data.effort;
+                const _errs8 = errors;
+                if (!(data2 === "minimal" || data2 === "low" || data2 === "medium" || data2 === "high" || data2 === "xhigh" || data2 === "max" || data2 === null)) {
+                  validate59.errors = [{ instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema15.properties.effort.enum } }];
+                  return false;
+                }
+                var valid0 = _errs8 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.relation !== void 0) {
+                  let data3 = data.relation;
+                  const _errs9 = errors;
+                  if (!(data3 === "first" || data3 === "retry" || data3 === "promotion" || data3 === "resume" || data3 === "user-retry")) {
+                    validate59.errors = [{ instancePath: instancePath + "/relation", schemaPath: "#/properties/relation/enum", keyword: "enum", params: { allowedValues: schema15.properties.relation.enum } }];
+                    return false;
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.isolation !== void 0) {
+                    let data4 = data.isolation;
+                    const _errs10 = errors;
+                    if (!(data4 === "none" || data4 === "worktree")) {
+                      validate59.errors = [{ instancePath: instancePath + "/isolation", schemaPath: "#/properties/isolation/enum", keyword: "enum", params: { allowedValues: schema15.properties.isolation.enum } }];
+                      return false;
+                    }
+                    var valid0 = _errs10 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.native !== void 0) {
+                      const _errs11 = errors;
+                      if (typeof data.native !== "boolean") {
+                        validate59.errors = [{ instancePath: instancePath + "/native", schemaPath: "#/properties/native/type", keyword: "type", params: { type: "boolean" } }];
+                        return false;
+                      }
+                      var valid0 = _errs11 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.baseCommit !== void 0) {
+                        let data6 = data.baseCommit;
+                        const _errs13 = errors;
+                        const _errs14 = errors;
+                        let valid2 = false;
+                        const _errs15 = errors;
+                        if (!validate23(data6, { instancePath: instancePath + "/baseCommit", parentData: data, parentDataProperty: "baseCommit", rootData })) {
+                          vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                          errors = vErrors.length;
+                        }
+                        var _valid1 = _errs15 === errors;
+                        valid2 = valid2 || _valid1;
+                        if (!valid2) {
+                          const _errs16 = errors;
+                          if (data6 !== null) {
+                            const err2 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/properties/baseCommit/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                            if (vErrors === null) {
+                              vErrors = [err2];
+                            } else {
+                              vErrors.push(err2);
+                            }
+                            errors++;
+                          }
+                          var _valid1 = _errs16 === errors;
+                          valid2 = valid2 || _valid1;
+                        }
+                        if (!valid2) {
+                          const err3 = { instancePath: instancePath + "/baseCommit", schemaPath: "#/properties/baseCommit/anyOf", keyword: "anyOf", params: {} };
+                          if (vErrors === null) {
+                            vErrors = [err3];
+                          } else {
+                            vErrors.push(err3);
+                          }
+                          errors++;
+                          validate59.errors = vErrors;
+                          return false;
+                        } else {
+                          errors = _errs14;
+                          if (vErrors !== null) {
+                            if (_errs14) {
+                              vErrors.length = _errs14;
+                            } else {
+                              vErrors = null;
+                            }
+                          }
+                        }
+                        var valid0 = _errs13 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.promptSha256 !== void 0) {
+                          let data7 = data.promptSha256;
+                          const _errs18 = errors;
+                          if (typeof data7 !== "string" && data7 !== null) {
+                            validate59.errors = [{ instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/type", keyword: "type", params: { type: schema15.properties.promptSha256.type } }];
+                            return false;
+                          }
+                          if (errors === _errs18) {
+                            if (typeof data7 === "string") {
+                              if (!pattern1.test(data7)) {
+                                validate59.errors = [{ instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
+                                return false;
+                              }
+                            }
+                          }
+                          var valid0 = _errs18 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.droppedEnv !== void 0) {
+                            let data8 = data.droppedEnv;
+                            const _errs20 = errors;
+                            if (errors === _errs20) {
+                              if (Array.isArray(data8)) {
+                                if (data8.length > 64) {
+                                  validate59.errors = [{ instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                  return false;
+                                } else {
+                                  var valid3 = true;
+                                  const len0 = data8.length;
+                                  for (let i0 = 0; i0 < len0; i0++) {
+                                    const _errs22 = errors;
+                                    if (!validate23(data8[i0], { instancePath: instancePath + "/droppedEnv/" + i0, parentData: data8, parentDataProperty: i0, rootData })) {
+                                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                      errors = vErrors.length;
+                                    }
+                                    var valid3 = _errs22 === errors;
+                                    if (!valid3) {
+                                      break;
+                                    }
+                                  }
+                                }
+                              } else {
+                                validate59.errors = [{ instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/type", keyword: "type", params: { type: "array" } }];
+                                return false;
+                              }
+                            }
+                            var valid0 = _errs20 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate59.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate59.errors = vErrors;
+  return errors === 0;
+}
+var schema16 = { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 } }, "required": ["from", "to", "trigger", "promotions", "budget"] };
+function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.from === void 0 && (missing0 = "from") || data.to === void 0 && (missing0 = "to") || data.trigger === void 0 && (missing0 = "trigger") || data.promotions === void 0 && (missing0 = "promotions") || data.budget === void 0 && (missing0 = "budget")) {
+        validate65.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "from" || key0 === "to" || key0 === "trigger" || key0 === "promotions" || key0 === "budget")) {
+            validate65.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.from !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.from, { instancePath: instancePath + "/from", parentData: data, parentDataProperty: "from", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.to !== void 0) {
+              let data1 = data.to;
+              const _errs3 = errors;
+              const _errs4 = errors;
+              let valid1 = false;
+              const _errs5 = errors;
+              if (!validate23(data1, { instancePath: instancePath + "/to", parentData: data, parentDataProperty: "to", rootData })) {
+                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                errors = vErrors.length;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+              if (!valid1) {
+                const _errs6 = errors;
+                if (data1 !== null) {
+                  const err0 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                  if (vErrors === null) {
+                    vErrors = [err0];
+                  } else {
+                    vErrors.push(err0);
+                  }
+                  errors++;
+                }
+                var _valid0 = _errs6 === errors;
+                valid1 = valid1 || _valid0;
+              }
+              if (!valid1) {
+                const err1 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/anyOf", keyword: "anyOf", params: {} };
+                if (vErrors === null) {
+                  vErrors = [err1];
+                } else {
+                  vErrors.push(err1);
+                }
+                errors++;
+                validate65.errors = vErrors;
+                return false;
+              } else {
+                errors = _errs4;
+                if (vErrors !== null) {
+                  if (_errs4) {
+                    vErrors.length = _errs4;
+                  } else {
+                    vErrors = null;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.trigger !== void 0) {
+                let data2 = data.trigger;
+                const _errs8 = errors;
+                if (!(data2 === "RATE_LIMIT" || data2 === "QUOTA" || data2 === "NETWORK" || data2 === "RUNTIME_CRASH" || data2 === "MODEL_UNAVAILABLE" || data2 === "STALLED" || data2 === "CONTEXT_OVERFLOW" || data2 === "TOOL_FAILURE" || data2 === "UNKNOWN" || data2 === "TEST_FAILURE" || data2 === "BAD_OUTPUT" || data2 === "PERMISSION" || data2 === "SANDBOX" || data2 === "AUTH" || data2 === "BAD_FLAG")) {
+                  validate65.errors = [{ instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema16.properties.trigger.enum } }];
+                  return false;
+                }
+                var valid0 = _errs8 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.promotions !== void 0) {
+                  let data3 = data.promotions;
+                  const _errs9 = errors;
+                  if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)))) {
+                    validate65.errors = [{ instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/type", keyword: "type", params: { type: "integer" } }];
+                    return false;
+                  }
+                  if (errors === _errs9) {
+                    if (typeof data3 == "number") {
+                      if (data3 < 0 || isNaN(data3)) {
+                        validate65.errors = [{ instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        return false;
+                      }
+                    }
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.budget !== void 0) {
+                    let data4 = data.budget;
+                    const _errs11 = errors;
+                    if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
+                      validate65.errors = [{ instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/type", keyword: "type", params: { type: "integer" } }];
+                      return false;
+                    }
+                    if (errors === _errs11) {
+                      if (typeof data4 == "number") {
+                        if (data4 < 0 || isNaN(data4)) {
+                          validate65.errors = [{ instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                          return false;
+                        }
+                      }
+                    }
+                    var valid0 = _errs11 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate65.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate65.errors = vErrors;
+  return errors === 0;
+}
+var schema17 = { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] };
+function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.events === void 0 && (missing0 = "events") || data.bytes === void 0 && (missing0 = "bytes") || data.unknown === void 0 && (missing0 = "unknown") || data.truncated === void 0 && (missing0 = "truncated") || data.firstEventMs === void 0 && (missing0 = "firstEventMs") || data.endedBy === void 0 && (missing0 = "endedBy") || data.exitCode === void 0 && (missing0 = "exitCode") || data.signal === void 0 && (missing0 = "signal") || data.leaky === void 0 && (missing0 = "leaky") || data.survivors === void 0 && (missing0 = "survivors") || data.status === void 0 && (missing0 = "status") || data.failureClass === void 0 && (missing0 = "failureClass")) {
+        validate69.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema17.properties, key0)) {
+            validate69.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.events !== void 0) {
+            let data0 = data.events;
+            const _errs2 = errors;
+            if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)))) {
+              validate69.errors = [{ instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "integer" } }];
+              return false;
+            }
+            if (errors === _errs2) {
+              if (typeof data0 == "number") {
+                if (data0 < 0 || isNaN(data0)) {
+                  validate69.errors = [{ instancePath: instancePath + "/events", schemaPath: "#/properties/events/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                  return false;
+                }
+              }
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.bytes !== void 0) {
+              let data1 = data.bytes;
+              const _errs4 = errors;
+              if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
+                validate69.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" } }];
+                return false;
+              }
+              if (errors === _errs4) {
+                if (typeof data1 == "number") {
+                  if (data1 < 0 || isNaN(data1)) {
+                    validate69.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    return false;
+                  }
+                }
+              }
+              var valid0 = _errs4 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.unknown !== void 0) {
+                let data2 = data.unknown;
+                const _errs6 = errors;
+                if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)))) {
+                  validate69.errors = [{ instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/type", keyword: "type", params: { type: "integer" } }];
+                  return false;
+                }
+                if (errors === _errs6) {
+                  if (typeof data2 == "number") {
+                    if (data2 < 0 || isNaN(data2)) {
+                      validate69.errors = [{ instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                }
+                var valid0 = _errs6 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.truncated !== void 0) {
+                  const _errs8 = errors;
+                  if (typeof data.truncated !== "boolean") {
+                    validate69.errors = [{ instancePath: instancePath + "/truncated", schemaPath: "#/properties/truncated/type", keyword: "type", params: { type: "boolean" } }];
+                    return false;
+                  }
+                  var valid0 = _errs8 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.firstEventMs !== void 0) {
+                    let data4 = data.firstEventMs;
+                    const _errs10 = errors;
+                    if (!(typeof data4 == "number") && data4 !== null) {
+                      validate69.errors = [{ instancePath: instancePath + "/firstEventMs", schemaPath: "#/properties/firstEventMs/type", keyword: "type", params: { type: schema17.properties.firstEventMs.type } }];
+                      return false;
+                    }
+                    var valid0 = _errs10 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.endedBy !== void 0) {
+                      let data5 = data.endedBy;
+                      const _errs12 = errors;
+                      if (!(data5 === "self" || data5 === "timeout" || data5 === "stall" || data5 === "cancel" || data5 === "spawn-failed" || data5 === "native")) {
+                        validate69.errors = [{ instancePath: instancePath + "/endedBy", schemaPath: "#/properties/endedBy/enum", keyword: "enum", params: { allowedValues: schema17.properties.endedBy.enum } }];
+                        return false;
+                      }
+                      var valid0 = _errs12 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.exitCode !== void 0) {
+                        let data6 = data.exitCode;
+                        const _errs13 = errors;
+                        if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6))) && data6 !== null) {
+                          validate69.errors = [{ instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema17.properties.exitCode.type } }];
+                          return false;
+                        }
+                        var valid0 = _errs13 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.signal !== void 0) {
+                          let data7 = data.signal;
+                          const _errs15 = errors;
+                          const _errs16 = errors;
+                          let valid1 = false;
+                          const _errs17 = errors;
+                          if (!validate23(data7, { instancePath: instancePath + "/signal", parentData: data, parentDataProperty: "signal", rootData })) {
+                            vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                            errors = vErrors.length;
+                          }
+                          var _valid0 = _errs17 === errors;
+                          valid1 = valid1 || _valid0;
+                          if (!valid1) {
+                            const _errs18 = errors;
+                            if (data7 !== null) {
+                              const err0 = { instancePath: instancePath + "/signal", schemaPath: "#/properties/signal/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                              if (vErrors === null) {
+                                vErrors = [err0];
+                              } else {
+                                vErrors.push(err0);
+                              }
+                              errors++;
+                            }
+                            var _valid0 = _errs18 === errors;
+                            valid1 = valid1 || _valid0;
+                          }
+                          if (!valid1) {
+                            const err1 = { instancePath: instancePath + "/signal", schemaPath: "#/properties/signal/anyOf", keyword: "anyOf", params: {} };
+                            if (vErrors === null) {
+                              vErrors = [err1];
+                            } else {
+                              vErrors.push(err1);
+                            }
+                            errors++;
+                            validate69.errors = vErrors;
+                            return false;
+                          } else {
+                            errors = _errs16;
+                            if (vErrors !== null) {
+                              if (_errs16) {
+                                vErrors.length = _errs16;
+                              } else {
+                                vErrors = null;
+                              }
+                            }
+                          }
+                          var valid0 = _errs15 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.leaky !== void 0) {
+                            const _errs20 = errors;
+                            if (typeof data.leaky !== "boolean") {
+                              validate69.errors = [{ instancePath: instancePath + "/leaky", schemaPath: "#/properties/leaky/type", keyword: "type", params: { type: "boolean" } }];
+                              return false;
+                            }
+                            var valid0 = _errs20 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                          if (valid0) {
+                            if (data.survivors !== void 0) {
+                              let data9 = data.survivors;
+                              const _errs22 = errors;
+                              if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)))) {
+                                validate69.errors = [{ instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/type", keyword: "type", params: { type: "integer" } }];
+                                return false;
+                              }
+                              if (errors === _errs22) {
+                                if (typeof data9 == "number") {
+                                  if (data9 < 0 || isNaN(data9)) {
+                                    validate69.errors = [{ instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                    return false;
+                                  }
+                                }
+                              }
+                              var valid0 = _errs22 === errors;
+                            } else {
+                              var valid0 = true;
+                            }
+                            if (valid0) {
+                              if (data.status !== void 0) {
+                                let data10 = data.status;
+                                const _errs24 = errors;
+                                if (!(data10 === "success" || data10 === "failed" || data10 === "timed_out" || data10 === "blocked" || data10 === "interrupted" || data10 === "unsettled")) {
+                                  validate69.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema17.properties.status.enum } }];
+                                  return false;
+                                }
+                                var valid0 = _errs24 === errors;
+                              } else {
+                                var valid0 = true;
+                              }
+                              if (valid0) {
+                                if (data.failureClass !== void 0) {
+                                  let data11 = data.failureClass;
+                                  const _errs25 = errors;
+                                  if (!(data11 === "RATE_LIMIT" || data11 === "QUOTA" || data11 === "NETWORK" || data11 === "RUNTIME_CRASH" || data11 === "MODEL_UNAVAILABLE" || data11 === "STALLED" || data11 === "CONTEXT_OVERFLOW" || data11 === "TOOL_FAILURE" || data11 === "UNKNOWN" || data11 === "TEST_FAILURE" || data11 === "BAD_OUTPUT" || data11 === "PERMISSION" || data11 === "SANDBOX" || data11 === "AUTH" || data11 === "BAD_FLAG" || data11 === null)) {
+                                    validate69.errors = [{ instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema17.properties.failureClass.enum } }];
+                                    return false;
+                                  }
+                                  var valid0 = _errs25 === errors;
+                                } else {
+                                  var valid0 = true;
+                                }
+                              }
+                            }
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate69.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate69.errors = vErrors;
+  return errors === 0;
+}
+var schema18 = { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] };
+function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.check === void 0 && (missing0 = "check") || data.ok === void 0 && (missing0 = "ok") || data.code === void 0 && (missing0 = "code") || data.exitCode === void 0 && (missing0 = "exitCode") || data.wallMs === void 0 && (missing0 = "wallMs")) {
+        validate72.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "check" || key0 === "ok" || key0 === "code" || key0 === "exitCode" || key0 === "wallMs")) {
+            validate72.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.check !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.check, { instancePath: instancePath + "/check", parentData: data, parentDataProperty: "check", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.ok !== void 0) {
+              const _errs3 = errors;
+              if (typeof data.ok !== "boolean") {
+                validate72.errors = [{ instancePath: instancePath + "/ok", schemaPath: "#/properties/ok/type", keyword: "type", params: { type: "boolean" } }];
+                return false;
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.code !== void 0) {
+                let data2 = data.code;
+                const _errs5 = errors;
+                const _errs6 = errors;
+                let valid1 = false;
+                const _errs7 = errors;
+                if (!validate23(data2, { instancePath: instancePath + "/code", parentData: data, parentDataProperty: "code", rootData })) {
+                  vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                  errors = vErrors.length;
+                }
+                var _valid0 = _errs7 === errors;
+                valid1 = valid1 || _valid0;
+                if (!valid1) {
+                  const _errs8 = errors;
+                  if (data2 !== null) {
+                    const err0 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                    if (vErrors === null) {
+                      vErrors = [err0];
+                    } else {
+                      vErrors.push(err0);
+                    }
+                    errors++;
+                  }
+                  var _valid0 = _errs8 === errors;
+                  valid1 = valid1 || _valid0;
+                }
+                if (!valid1) {
+                  const err1 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/anyOf", keyword: "anyOf", params: {} };
+                  if (vErrors === null) {
+                    vErrors = [err1];
+                  } else {
+                    vErrors.push(err1);
+                  }
+                  errors++;
+                  validate72.errors = vErrors;
+                  return false;
+                } else {
+                  errors = _errs6;
+                  if (vErrors !== null) {
+                    if (_errs6) {
+                      vErrors.length = _errs6;
+                    } else {
+                      vErrors = null;
+                    }
+                  }
+                }
+                var valid0 = _errs5 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.exitCode !== void 0) {
+                  let data3 = data.exitCode;
+                  const _errs10 = errors;
+                  if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3))) && data3 !== null) {
+                    validate72.errors = [{ instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema18.properties.exitCode.type } }];
+                    return false;
+                  }
+                  var valid0 = _errs10 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.wallMs !== void 0) {
+                    let data4 = data.wallMs;
+                    const _errs12 = errors;
+                    if (!(typeof data4 == "number") && data4 !== null) {
+                      validate72.errors = [{ instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema18.properties.wallMs.type } }];
+                      return false;
+                    }
+                    var valid0 = _errs12 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate72.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate72.errors = vErrors;
+  return errors === 0;
+}
+var schema19 = { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] };
+function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.arbiter === void 0 && (missing0 = "arbiter") || data.via === void 0 && (missing0 = "via") || data.verdict === void 0 && (missing0 = "verdict") || data.independence === void 0 && (missing0 = "independence") || data.acceptance === void 0 && (missing0 = "acceptance") || data.bundleSha256 === void 0 && (missing0 = "bundleSha256") || data.treeSha256 === void 0 && (missing0 = "treeSha256") || data.reasons === void 0 && (missing0 = "reasons") || data.escalation === void 0 && (missing0 = "escalation")) {
+        validate76.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema19.properties, key0)) {
+            validate76.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.arbiter !== void 0) {
+            let data0 = data.arbiter;
+            const _errs2 = errors;
+            const _errs3 = errors;
+            let valid1 = false;
+            const _errs4 = errors;
+            if (!validate23(data0, { instancePath: instancePath + "/arbiter", parentData: data, parentDataProperty: "arbiter", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var _valid0 = _errs4 === errors;
+            valid1 = valid1 || _valid0;
+            if (!valid1) {
+              const _errs5 = errors;
+              if (data0 !== null) {
+                const err0 = { instancePath: instancePath + "/arbiter", schemaPath: "#/properties/arbiter/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                if (vErrors === null) {
+                  vErrors = [err0];
+                } else {
+                  vErrors.push(err0);
+                }
+                errors++;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+            }
+            if (!valid1) {
+              const err1 = { instancePath: instancePath + "/arbiter", schemaPath: "#/properties/arbiter/anyOf", keyword: "anyOf", params: {} };
+              if (vErrors === null) {
+                vErrors = [err1];
+              } else {
+                vErrors.push(err1);
+              }
+              errors++;
+              validate76.errors = vErrors;
+              return false;
+            } else {
+              errors = _errs3;
+              if (vErrors !== null) {
+                if (_errs3) {
+                  vErrors.length = _errs3;
+                } else {
+                  vErrors = null;
+                }
+              }
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.via !== void 0) {
+              let data1 = data.via;
+              const _errs7 = errors;
+              if (!(data1 === "native" || data1 === "mock" || data1 === "cli" || data1 === null)) {
+                validate76.errors = [{ instancePath: instancePath + "/via", schemaPath: "#/properties/via/enum", keyword: "enum", params: { allowedValues: schema19.properties.via.enum } }];
+                return false;
+              }
+              var valid0 = _errs7 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.verdict !== void 0) {
+                let data2 = data.verdict;
+                const _errs8 = errors;
+                if (!(data2 === "pass" || data2 === "fail" || data2 === "blocked")) {
+                  validate76.errors = [{ instancePath: instancePath + "/verdict", schemaPath: "#/properties/verdict/enum", keyword: "enum", params: { allowedValues: schema19.properties.verdict.enum } }];
+                  return false;
+                }
+                var valid0 = _errs8 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.independence !== void 0) {
+                  let data3 = data.independence;
+                  const _errs9 = errors;
+                  if (!(data3 === "independent" || data3 === "not-independent-substituted" || data3 === "not-independent" || data3 === null)) {
+                    validate76.errors = [{ instancePath: instancePath + "/independence", schemaPath: "#/properties/independence/enum", keyword: "enum", params: { allowedValues: schema19.properties.independence.enum } }];
+                    return false;
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.acceptance !== void 0) {
+                    let data4 = data.acceptance;
+                    const _errs10 = errors;
+                    if (!(data4 === "pending" || data4 === "accepted" || data4 === "rejected")) {
+                      validate76.errors = [{ instancePath: instancePath + "/acceptance", schemaPath: "#/properties/acceptance/enum", keyword: "enum", params: { allowedValues: schema19.properties.acceptance.enum } }];
+                      return false;
+                    }
+                    var valid0 = _errs10 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.bundleSha256 !== void 0) {
+                      let data5 = data.bundleSha256;
+                      const _errs11 = errors;
+                      if (typeof data5 !== "string" && data5 !== null) {
+                        validate76.errors = [{ instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/type", keyword: "type", params: { type: schema19.properties.bundleSha256.type } }];
+                        return false;
+                      }
+                      if (errors === _errs11) {
+                        if (typeof data5 === "string") {
+                          if (!pattern1.test(data5)) {
+                            validate76.errors = [{ instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid0 = _errs11 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.treeSha256 !== void 0) {
+                        let data6 = data.treeSha256;
+                        const _errs13 = errors;
+                        const _errs14 = errors;
+                        let valid2 = false;
+                        const _errs15 = errors;
+                        if (!validate23(data6, { instancePath: instancePath + "/treeSha256", parentData: data, parentDataProperty: "treeSha256", rootData })) {
+                          vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                          errors = vErrors.length;
+                        }
+                        var _valid1 = _errs15 === errors;
+                        valid2 = valid2 || _valid1;
+                        if (!valid2) {
+                          const _errs16 = errors;
+                          if (data6 !== null) {
+                            const err2 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/properties/treeSha256/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                            if (vErrors === null) {
+                              vErrors = [err2];
+                            } else {
+                              vErrors.push(err2);
+                            }
+                            errors++;
+                          }
+                          var _valid1 = _errs16 === errors;
+                          valid2 = valid2 || _valid1;
+                        }
+                        if (!valid2) {
+                          const err3 = { instancePath: instancePath + "/treeSha256", schemaPath: "#/properties/treeSha256/anyOf", keyword: "anyOf", params: {} };
+                          if (vErrors === null) {
+                            vErrors = [err3];
+                          } else {
+                            vErrors.push(err3);
+                          }
+                          errors++;
+                          validate76.errors = vErrors;
+                          return false;
+                        } else {
+                          errors = _errs14;
+                          if (vErrors !== null) {
+                            if (_errs14) {
+                              vErrors.length = _errs14;
+                            } else {
+                              vErrors = null;
+                            }
+                          }
+                        }
+                        var valid0 = _errs13 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.reasons !== void 0) {
+                          let data7 = data.reasons;
+                          const _errs18 = errors;
+                          if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)))) {
+                            validate76.errors = [{ instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/type", keyword: "type", params: { type: "integer" } }];
+                            return false;
+                          }
+                          if (errors === _errs18) {
+                            if (typeof data7 == "number") {
+                              if (data7 < 0 || isNaN(data7)) {
+                                validate76.errors = [{ instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                return false;
+                              }
+                            }
+                          }
+                          var valid0 = _errs18 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.escalation !== void 0) {
+                            let data8 = data.escalation;
+                            const _errs20 = errors;
+                            if (errors === _errs20) {
+                              if (Array.isArray(data8)) {
+                                if (data8.length > 64) {
+                                  validate76.errors = [{ instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                  return false;
+                                } else {
+                                  var valid3 = true;
+                                  const len0 = data8.length;
+                                  for (let i0 = 0; i0 < len0; i0++) {
+                                    const _errs22 = errors;
+                                    if (!validate23(data8[i0], { instancePath: instancePath + "/escalation/" + i0, parentData: data8, parentDataProperty: i0, rootData })) {
+                                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                      errors = vErrors.length;
+                                    }
+                                    var valid3 = _errs22 === errors;
+                                    if (!valid3) {
+                                      break;
+                                    }
+                                  }
+                                }
+                              } else {
+                                validate76.errors = [{ instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/type", keyword: "type", params: { type: "array" } }];
+                                return false;
+                              }
+                            }
+                            var valid0 = _errs20 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate76.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate76.errors = vErrors;
+  return errors === 0;
+}
+var schema20 = { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "dispatches", "ceiling"] };
+function validate81(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.code === void 0 && (missing0 = "code") || data.failureClass === void 0 && (missing0 = "failureClass") || data.chain === void 0 && (missing0 = "chain") || data.dispatches === void 0 && (missing0 = "dispatches") || data.ceiling === void 0 && (missing0 = "ceiling")) {
+        validate81.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "code" || key0 === "failureClass" || key0 === "chain" || key0 === "dispatches" || key0 === "ceiling")) {
+            validate81.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.code !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.code, { instancePath: instancePath + "/code", parentData: data, parentDataProperty: "code", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.failureClass !== void 0) {
+              let data1 = data.failureClass;
+              const _errs3 = errors;
+              if (!(data1 === "RATE_LIMIT" || data1 === "QUOTA" || data1 === "NETWORK" || data1 === "RUNTIME_CRASH" || data1 === "MODEL_UNAVAILABLE" || data1 === "STALLED" || data1 === "CONTEXT_OVERFLOW" || data1 === "TOOL_FAILURE" || data1 === "UNKNOWN" || data1 === "TEST_FAILURE" || data1 === "BAD_OUTPUT" || data1 === "PERMISSION" || data1 === "SANDBOX" || data1 === "AUTH" || data1 === "BAD_FLAG" || data1 === null)) {
+                validate81.errors = [{ instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema20.properties.failureClass.enum } }];
+                return false;
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.chain !== void 0) {
+                let data2 = data.chain;
+                const _errs4 = errors;
+                if (errors === _errs4) {
+                  if (Array.isArray(data2)) {
+                    if (data2.length > 64) {
+                      validate81.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                      return false;
+                    } else {
+                      var valid1 = true;
+                      const len0 = data2.length;
+                      for (let i0 = 0; i0 < len0; i0++) {
+                        const _errs6 = errors;
+                        if (!validate23(data2[i0], { instancePath: instancePath + "/chain/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+                          vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                          errors = vErrors.length;
+                        }
+                        var valid1 = _errs6 === errors;
+                        if (!valid1) {
+                          break;
+                        }
+                      }
+                    }
+                  } else {
+                    validate81.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/type", keyword: "type", params: { type: "array" } }];
+                    return false;
+                  }
+                }
+                var valid0 = _errs4 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.dispatches !== void 0) {
+                  let data4 = data.dispatches;
+                  const _errs7 = errors;
+                  if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
+                    validate81.errors = [{ instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/type", keyword: "type", params: { type: "integer" } }];
+                    return false;
+                  }
+                  if (errors === _errs7) {
+                    if (typeof data4 == "number") {
+                      if (data4 < 0 || isNaN(data4)) {
+                        validate81.errors = [{ instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        return false;
+                      }
+                    }
+                  }
+                  var valid0 = _errs7 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.ceiling !== void 0) {
+                    let data5 = data.ceiling;
+                    const _errs9 = errors;
+                    if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)))) {
+                      validate81.errors = [{ instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/type", keyword: "type", params: { type: "integer" } }];
+                      return false;
+                    }
+                    if (errors === _errs9) {
+                      if (typeof data5 == "number") {
+                        if (data5 < 0 || isNaN(data5)) {
+                          validate81.errors = [{ instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                          return false;
+                        }
+                      }
+                    }
+                    var valid0 = _errs9 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate81.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate81.errors = vErrors;
+  return errors === 0;
+}
+var schema21 = { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] };
+function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.status === void 0 && (missing0 = "status") || data.bytes === void 0 && (missing0 = "bytes") || data.traceStatus === void 0 && (missing0 = "traceStatus") || data.lost === void 0 && (missing0 = "lost")) {
+        validate85.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "status" || key0 === "bytes" || key0 === "traceStatus" || key0 === "lost")) {
+            validate85.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.status !== void 0) {
+            let data0 = data.status;
+            const _errs2 = errors;
+            if (!(data0 === "preparing" || data0 === "running" || data0 === "waiting" || data0 === "accepted" || data0 === "ended" || data0 === "cancelled" || data0 === "interrupted")) {
+              validate85.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema21.properties.status.enum } }];
+              return false;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.bytes !== void 0) {
+              let data1 = data.bytes;
+              const _errs3 = errors;
+              if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
+                validate85.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" } }];
+                return false;
+              }
+              if (errors === _errs3) {
+                if (typeof data1 == "number") {
+                  if (data1 < 0 || isNaN(data1)) {
+                    validate85.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    return false;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.traceStatus !== void 0) {
+                let data2 = data.traceStatus;
+                const _errs5 = errors;
+                if (!(data2 === "complete" || data2 === "partial" || data2 === "absent")) {
+                  validate85.errors = [{ instancePath: instancePath + "/traceStatus", schemaPath: "#/properties/traceStatus/enum", keyword: "enum", params: { allowedValues: schema21.properties.traceStatus.enum } }];
+                  return false;
+                }
+                var valid0 = _errs5 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.lost !== void 0) {
+                  let data3 = data.lost;
+                  const _errs6 = errors;
+                  if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3))) && data3 !== null) {
+                    validate85.errors = [{ instancePath: instancePath + "/lost", schemaPath: "#/properties/lost/type", keyword: "type", params: { type: schema21.properties.lost.type } }];
+                    return false;
+                  }
+                  if (errors === _errs6) {
+                    if (typeof data3 == "number") {
+                      if (data3 < 0 || isNaN(data3)) {
+                        validate85.errors = [{ instancePath: instancePath + "/lost", schemaPath: "#/properties/lost/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        return false;
+                      }
+                    }
+                  }
+                  var valid0 = _errs6 === errors;
+                } else {
+                  var valid0 = true;
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate85.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate85.errors = vErrors;
+  return errors === 0;
+}
+var pattern4 = new RegExp("^[0-9a-f]{32}$", "u");
+var pattern5 = new RegExp("^[0-9a-f]{16}$", "u");
+function validate21(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
+  const _errs1 = errors;
   const _errs2 = errors;
   let valid1 = true;
   const _errs3 = errors;
@@ -4239,8 +3030,8 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
     const _errs5 = errors;
     if (data && typeof data == "object" && !Array.isArray(data)) {
       if (data.payload !== void 0) {
-        if (!validate11(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate11.errors : vErrors.concat(validate11.errors);
+        if (!validate22(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+          vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
           errors = vErrors.length;
         }
       }
@@ -4249,56 +3040,78 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
     valid1 = _valid0;
   }
   if (!valid1) {
-    const err1 = { instancePath, schemaPath: "#/allOf/0/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
+    const err1 = { instancePath, schemaPath: "#/allOf/0/if", keyword: "if", params: { failingKeyword: "then" } };
     if (vErrors === null) {
       vErrors = [err1];
     } else {
       vErrors.push(err1);
     }
     errors++;
+    validate21.errors = vErrors;
+    return false;
   }
-  const _errs8 = errors;
-  let valid4 = true;
-  const _errs9 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("run.end" !== data.kind) {
-        const err2 = {};
-        if (vErrors === null) {
-          vErrors = [err2];
-        } else {
-          vErrors.push(err2);
+  var valid0 = _errs1 === errors;
+  if (valid0) {
+    const _errs7 = errors;
+    const _errs8 = errors;
+    let valid4 = true;
+    const _errs9 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      if (data.kind !== void 0) {
+        if ("run.end" !== data.kind) {
+          const err2 = {};
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
         }
-        errors++;
       }
     }
-  }
-  var _valid1 = _errs9 === errors;
-  errors = _errs8;
-  if (vErrors !== null) {
-    if (_errs8) {
-      vErrors.length = _errs8;
-    } else {
-      vErrors = null;
+    var _valid1 = _errs9 === errors;
+    errors = _errs8;
+    if (vErrors !== null) {
+      if (_errs8) {
+        vErrors.length = _errs8;
+      } else {
+        vErrors = null;
+      }
     }
-  }
-  if (_valid1) {
-    const _errs11 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        let data3 = data.payload;
-        if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
-          if (data3.status === void 0) {
-            const err3 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "status" }, message: "must have required property 'status'" };
-            if (vErrors === null) {
-              vErrors = [err3];
-            } else {
-              vErrors.push(err3);
-            }
-            errors++;
+    if (_valid1) {
+      const _errs11 = errors;
+      if (data && typeof data == "object" && !Array.isArray(data)) {
+        if (data.payload !== void 0) {
+          if (!validate26(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+            vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+            errors = vErrors.length;
           }
-          if (data3.accepted === void 0) {
-            const err4 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "accepted" }, message: "must have required property 'accepted'" };
+        }
+      }
+      var _valid1 = _errs11 === errors;
+      valid4 = _valid1;
+    }
+    if (!valid4) {
+      const err3 = { instancePath, schemaPath: "#/allOf/1/if", keyword: "if", params: { failingKeyword: "then" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+      validate21.errors = vErrors;
+      return false;
+    }
+    var valid0 = _errs7 === errors;
+    if (valid0) {
+      const _errs13 = errors;
+      const _errs14 = errors;
+      let valid7 = true;
+      const _errs15 = errors;
+      if (data && typeof data == "object" && !Array.isArray(data)) {
+        if (data.kind !== void 0) {
+          if ("probe" !== data.kind) {
+            const err4 = {};
             if (vErrors === null) {
               vErrors = [err4];
             } else {
@@ -4306,1185 +3119,802 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
             }
             errors++;
           }
-          if (data3.rejected === void 0) {
-            const err5 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "rejected" }, message: "must have required property 'rejected'" };
-            if (vErrors === null) {
-              vErrors = [err5];
-            } else {
-              vErrors.push(err5);
+        }
+      }
+      var _valid2 = _errs15 === errors;
+      errors = _errs14;
+      if (vErrors !== null) {
+        if (_errs14) {
+          vErrors.length = _errs14;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid2) {
+        const _errs17 = errors;
+        if (data && typeof data == "object" && !Array.isArray(data)) {
+          if (data.payload !== void 0) {
+            if (!validate28(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+              vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+              errors = vErrors.length;
             }
-            errors++;
           }
-          if (data3.failed === void 0) {
-            const err6 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "failed" }, message: "must have required property 'failed'" };
-            if (vErrors === null) {
-              vErrors = [err6];
-            } else {
-              vErrors.push(err6);
+        }
+        var _valid2 = _errs17 === errors;
+        valid7 = _valid2;
+      }
+      if (!valid7) {
+        const err5 = { instancePath, schemaPath: "#/allOf/2/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+        validate21.errors = vErrors;
+        return false;
+      }
+      var valid0 = _errs13 === errors;
+      if (valid0) {
+        const _errs19 = errors;
+        const _errs20 = errors;
+        let valid10 = true;
+        const _errs21 = errors;
+        if (data && typeof data == "object" && !Array.isArray(data)) {
+          if (data.kind !== void 0) {
+            if ("fetch" !== data.kind) {
+              const err6 = {};
+              if (vErrors === null) {
+                vErrors = [err6];
+              } else {
+                vErrors.push(err6);
+              }
+              errors++;
             }
-            errors++;
           }
-          if (data3.blocked === void 0) {
-            const err7 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "blocked" }, message: "must have required property 'blocked'" };
-            if (vErrors === null) {
-              vErrors = [err7];
-            } else {
-              vErrors.push(err7);
+        }
+        var _valid3 = _errs21 === errors;
+        errors = _errs20;
+        if (vErrors !== null) {
+          if (_errs20) {
+            vErrors.length = _errs20;
+          } else {
+            vErrors = null;
+          }
+        }
+        if (_valid3) {
+          const _errs23 = errors;
+          if (data && typeof data == "object" && !Array.isArray(data)) {
+            if (data.payload !== void 0) {
+              if (!validate33(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+                errors = vErrors.length;
+              }
             }
-            errors++;
           }
-          if (data3.pending === void 0) {
-            const err8 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "pending" }, message: "must have required property 'pending'" };
-            if (vErrors === null) {
-              vErrors = [err8];
-            } else {
-              vErrors.push(err8);
+          var _valid3 = _errs23 === errors;
+          valid10 = _valid3;
+        }
+        if (!valid10) {
+          const err7 = { instancePath, schemaPath: "#/allOf/3/if", keyword: "if", params: { failingKeyword: "then" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+          validate21.errors = vErrors;
+          return false;
+        }
+        var valid0 = _errs19 === errors;
+        if (valid0) {
+          const _errs25 = errors;
+          const _errs26 = errors;
+          let valid13 = true;
+          const _errs27 = errors;
+          if (data && typeof data == "object" && !Array.isArray(data)) {
+            if (data.kind !== void 0) {
+              if ("route" !== data.kind) {
+                const err8 = {};
+                if (vErrors === null) {
+                  vErrors = [err8];
+                } else {
+                  vErrors.push(err8);
+                }
+                errors++;
+              }
             }
-            errors++;
           }
-          if (data3.acceptedWithoutC3 === void 0) {
-            const err9 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/required", keyword: "required", params: { missingProperty: "acceptedWithoutC3" }, message: "must have required property 'acceptedWithoutC3'" };
+          var _valid4 = _errs27 === errors;
+          errors = _errs26;
+          if (vErrors !== null) {
+            if (_errs26) {
+              vErrors.length = _errs26;
+            } else {
+              vErrors = null;
+            }
+          }
+          if (_valid4) {
+            const _errs29 = errors;
+            if (data && typeof data == "object" && !Array.isArray(data)) {
+              if (data.payload !== void 0) {
+                if (!validate36(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                  vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+                  errors = vErrors.length;
+                }
+              }
+            }
+            var _valid4 = _errs29 === errors;
+            valid13 = _valid4;
+          }
+          if (!valid13) {
+            const err9 = { instancePath, schemaPath: "#/allOf/4/if", keyword: "if", params: { failingKeyword: "then" } };
             if (vErrors === null) {
               vErrors = [err9];
             } else {
               vErrors.push(err9);
             }
             errors++;
+            validate21.errors = vErrors;
+            return false;
           }
-          for (const key0 in data3) {
-            if (!(key0 === "status" || key0 === "accepted" || key0 === "rejected" || key0 === "failed" || key0 === "blocked" || key0 === "pending" || key0 === "acceptedWithoutC3")) {
-              const err10 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 }, message: "must NOT have additional properties" };
-              if (vErrors === null) {
-                vErrors = [err10];
-              } else {
-                vErrors.push(err10);
+          var valid0 = _errs25 === errors;
+          if (valid0) {
+            const _errs31 = errors;
+            const _errs32 = errors;
+            let valid16 = true;
+            const _errs33 = errors;
+            if (data && typeof data == "object" && !Array.isArray(data)) {
+              if (data.kind !== void 0) {
+                if ("decide" !== data.kind) {
+                  const err10 = {};
+                  if (vErrors === null) {
+                    vErrors = [err10];
+                  } else {
+                    vErrors.push(err10);
+                  }
+                  errors++;
+                }
               }
-              errors++;
             }
-          }
-          if (data3.status !== void 0) {
-            let data4 = data3.status;
-            if (!(data4 === "preparing" || data4 === "running" || data4 === "waiting" || data4 === "accepted" || data4 === "ended" || data4 === "cancelled" || data4 === "interrupted")) {
-              const err11 = { instancePath: instancePath + "/payload/status", schemaPath: "#/definitions/RunEndPayload/properties/status/enum", keyword: "enum", params: { allowedValues: schema14.properties.status.enum }, message: "must be equal to one of the allowed values" };
+            var _valid5 = _errs33 === errors;
+            errors = _errs32;
+            if (vErrors !== null) {
+              if (_errs32) {
+                vErrors.length = _errs32;
+              } else {
+                vErrors = null;
+              }
+            }
+            if (_valid5) {
+              const _errs35 = errors;
+              if (data && typeof data == "object" && !Array.isArray(data)) {
+                if (data.payload !== void 0) {
+                  if (!validate47(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                    vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+                    errors = vErrors.length;
+                  }
+                }
+              }
+              var _valid5 = _errs35 === errors;
+              valid16 = _valid5;
+            }
+            if (!valid16) {
+              const err11 = { instancePath, schemaPath: "#/allOf/5/if", keyword: "if", params: { failingKeyword: "then" } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
                 vErrors.push(err11);
               }
               errors++;
+              validate21.errors = vErrors;
+              return false;
             }
-          }
-          if (data3.accepted !== void 0) {
-            let data5 = data3.accepted;
-            if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)))) {
-              const err12 = { instancePath: instancePath + "/payload/accepted", schemaPath: "#/definitions/RunEndPayload/properties/accepted/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err12];
-              } else {
-                vErrors.push(err12);
+            var valid0 = _errs31 === errors;
+            if (valid0) {
+              const _errs37 = errors;
+              const _errs38 = errors;
+              let valid19 = true;
+              const _errs39 = errors;
+              if (data && typeof data == "object" && !Array.isArray(data)) {
+                if (data.kind !== void 0) {
+                  if ("gate" !== data.kind) {
+                    const err12 = {};
+                    if (vErrors === null) {
+                      vErrors = [err12];
+                    } else {
+                      vErrors.push(err12);
+                    }
+                    errors++;
+                  }
+                }
               }
-              errors++;
-            }
-            if (typeof data5 == "number") {
-              if (data5 < 0 || isNaN(data5)) {
-                const err13 = { instancePath: instancePath + "/payload/accepted", schemaPath: "#/definitions/RunEndPayload/properties/accepted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
+              var _valid6 = _errs39 === errors;
+              errors = _errs38;
+              if (vErrors !== null) {
+                if (_errs38) {
+                  vErrors.length = _errs38;
+                } else {
+                  vErrors = null;
+                }
+              }
+              if (_valid6) {
+                const _errs41 = errors;
+                if (data && typeof data == "object" && !Array.isArray(data)) {
+                  if (data.payload !== void 0) {
+                    if (!validate54(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                      vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+                      errors = vErrors.length;
+                    }
+                  }
+                }
+                var _valid6 = _errs41 === errors;
+                valid19 = _valid6;
+              }
+              if (!valid19) {
+                const err13 = { instancePath, schemaPath: "#/allOf/6/if", keyword: "if", params: { failingKeyword: "then" } };
                 if (vErrors === null) {
                   vErrors = [err13];
                 } else {
                   vErrors.push(err13);
                 }
                 errors++;
+                validate21.errors = vErrors;
+                return false;
               }
-            }
-          }
-          if (data3.rejected !== void 0) {
-            let data6 = data3.rejected;
-            if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)))) {
-              const err14 = { instancePath: instancePath + "/payload/rejected", schemaPath: "#/definitions/RunEndPayload/properties/rejected/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err14];
-              } else {
-                vErrors.push(err14);
-              }
-              errors++;
-            }
-            if (typeof data6 == "number") {
-              if (data6 < 0 || isNaN(data6)) {
-                const err15 = { instancePath: instancePath + "/payload/rejected", schemaPath: "#/definitions/RunEndPayload/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err15];
-                } else {
-                  vErrors.push(err15);
+              var valid0 = _errs37 === errors;
+              if (valid0) {
+                const _errs43 = errors;
+                const _errs44 = errors;
+                let valid22 = true;
+                const _errs45 = errors;
+                if (data && typeof data == "object" && !Array.isArray(data)) {
+                  if (data.kind !== void 0) {
+                    if ("dispatch" !== data.kind) {
+                      const err14 = {};
+                      if (vErrors === null) {
+                        vErrors = [err14];
+                      } else {
+                        vErrors.push(err14);
+                      }
+                      errors++;
+                    }
+                  }
                 }
-                errors++;
-              }
-            }
-          }
-          if (data3.failed !== void 0) {
-            let data7 = data3.failed;
-            if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)))) {
-              const err16 = { instancePath: instancePath + "/payload/failed", schemaPath: "#/definitions/RunEndPayload/properties/failed/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err16];
-              } else {
-                vErrors.push(err16);
-              }
-              errors++;
-            }
-            if (typeof data7 == "number") {
-              if (data7 < 0 || isNaN(data7)) {
-                const err17 = { instancePath: instancePath + "/payload/failed", schemaPath: "#/definitions/RunEndPayload/properties/failed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err17];
-                } else {
-                  vErrors.push(err17);
+                var _valid7 = _errs45 === errors;
+                errors = _errs44;
+                if (vErrors !== null) {
+                  if (_errs44) {
+                    vErrors.length = _errs44;
+                  } else {
+                    vErrors = null;
+                  }
                 }
-                errors++;
-              }
-            }
-          }
-          if (data3.blocked !== void 0) {
-            let data8 = data3.blocked;
-            if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)))) {
-              const err18 = { instancePath: instancePath + "/payload/blocked", schemaPath: "#/definitions/RunEndPayload/properties/blocked/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err18];
-              } else {
-                vErrors.push(err18);
-              }
-              errors++;
-            }
-            if (typeof data8 == "number") {
-              if (data8 < 0 || isNaN(data8)) {
-                const err19 = { instancePath: instancePath + "/payload/blocked", schemaPath: "#/definitions/RunEndPayload/properties/blocked/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err19];
-                } else {
-                  vErrors.push(err19);
+                if (_valid7) {
+                  const _errs47 = errors;
+                  if (data && typeof data == "object" && !Array.isArray(data)) {
+                    if (data.payload !== void 0) {
+                      if (!validate59(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                        vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
+                        errors = vErrors.length;
+                      }
+                    }
+                  }
+                  var _valid7 = _errs47 === errors;
+                  valid22 = _valid7;
                 }
-                errors++;
-              }
-            }
-          }
-          if (data3.pending !== void 0) {
-            let data9 = data3.pending;
-            if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)))) {
-              const err20 = { instancePath: instancePath + "/payload/pending", schemaPath: "#/definitions/RunEndPayload/properties/pending/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err20];
-              } else {
-                vErrors.push(err20);
-              }
-              errors++;
-            }
-            if (typeof data9 == "number") {
-              if (data9 < 0 || isNaN(data9)) {
-                const err21 = { instancePath: instancePath + "/payload/pending", schemaPath: "#/definitions/RunEndPayload/properties/pending/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err21];
-                } else {
-                  vErrors.push(err21);
+                if (!valid22) {
+                  const err15 = { instancePath, schemaPath: "#/allOf/7/if", keyword: "if", params: { failingKeyword: "then" } };
+                  if (vErrors === null) {
+                    vErrors = [err15];
+                  } else {
+                    vErrors.push(err15);
+                  }
+                  errors++;
+                  validate21.errors = vErrors;
+                  return false;
                 }
-                errors++;
-              }
-            }
-          }
-          if (data3.acceptedWithoutC3 !== void 0) {
-            let data10 = data3.acceptedWithoutC3;
-            if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)))) {
-              const err22 = { instancePath: instancePath + "/payload/acceptedWithoutC3", schemaPath: "#/definitions/RunEndPayload/properties/acceptedWithoutC3/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err22];
-              } else {
-                vErrors.push(err22);
-              }
-              errors++;
-            }
-            if (typeof data10 == "number") {
-              if (data10 < 0 || isNaN(data10)) {
-                const err23 = { instancePath: instancePath + "/payload/acceptedWithoutC3", schemaPath: "#/definitions/RunEndPayload/properties/acceptedWithoutC3/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err23];
-                } else {
-                  vErrors.push(err23);
+                var valid0 = _errs43 === errors;
+                if (valid0) {
+                  const _errs49 = errors;
+                  const _errs50 = errors;
+                  let valid25 = true;
+                  const _errs51 = errors;
+                  if (data && typeof data == "object" && !Array.isArray(data)) {
+                    if (data.kind !== void 0) {
+                      if ("promote" !== data.kind) {
+                        const err16 = {};
+                        if (vErrors === null) {
+                          vErrors = [err16];
+                        } else {
+                          vErrors.push(err16);
+                        }
+                        errors++;
+                      }
+                    }
+                  }
+                  var _valid8 = _errs51 === errors;
+                  errors = _errs50;
+                  if (vErrors !== null) {
+                    if (_errs50) {
+                      vErrors.length = _errs50;
+                    } else {
+                      vErrors = null;
+                    }
+                  }
+                  if (_valid8) {
+                    const _errs53 = errors;
+                    if (data && typeof data == "object" && !Array.isArray(data)) {
+                      if (data.payload !== void 0) {
+                        if (!validate65(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                          vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+                          errors = vErrors.length;
+                        }
+                      }
+                    }
+                    var _valid8 = _errs53 === errors;
+                    valid25 = _valid8;
+                  }
+                  if (!valid25) {
+                    const err17 = { instancePath, schemaPath: "#/allOf/8/if", keyword: "if", params: { failingKeyword: "then" } };
+                    if (vErrors === null) {
+                      vErrors = [err17];
+                    } else {
+                      vErrors.push(err17);
+                    }
+                    errors++;
+                    validate21.errors = vErrors;
+                    return false;
+                  }
+                  var valid0 = _errs49 === errors;
+                  if (valid0) {
+                    const _errs55 = errors;
+                    const _errs56 = errors;
+                    let valid28 = true;
+                    const _errs57 = errors;
+                    if (data && typeof data == "object" && !Array.isArray(data)) {
+                      if (data.kind !== void 0) {
+                        if ("observe" !== data.kind) {
+                          const err18 = {};
+                          if (vErrors === null) {
+                            vErrors = [err18];
+                          } else {
+                            vErrors.push(err18);
+                          }
+                          errors++;
+                        }
+                      }
+                    }
+                    var _valid9 = _errs57 === errors;
+                    errors = _errs56;
+                    if (vErrors !== null) {
+                      if (_errs56) {
+                        vErrors.length = _errs56;
+                      } else {
+                        vErrors = null;
+                      }
+                    }
+                    if (_valid9) {
+                      const _errs59 = errors;
+                      if (data && typeof data == "object" && !Array.isArray(data)) {
+                        if (data.payload !== void 0) {
+                          if (!validate69(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                            vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+                            errors = vErrors.length;
+                          }
+                        }
+                      }
+                      var _valid9 = _errs59 === errors;
+                      valid28 = _valid9;
+                    }
+                    if (!valid28) {
+                      const err19 = { instancePath, schemaPath: "#/allOf/9/if", keyword: "if", params: { failingKeyword: "then" } };
+                      if (vErrors === null) {
+                        vErrors = [err19];
+                      } else {
+                        vErrors.push(err19);
+                      }
+                      errors++;
+                      validate21.errors = vErrors;
+                      return false;
+                    }
+                    var valid0 = _errs55 === errors;
+                    if (valid0) {
+                      const _errs61 = errors;
+                      const _errs62 = errors;
+                      let valid31 = true;
+                      const _errs63 = errors;
+                      if (data && typeof data == "object" && !Array.isArray(data)) {
+                        if (data.kind !== void 0) {
+                          if ("check" !== data.kind) {
+                            const err20 = {};
+                            if (vErrors === null) {
+                              vErrors = [err20];
+                            } else {
+                              vErrors.push(err20);
+                            }
+                            errors++;
+                          }
+                        }
+                      }
+                      var _valid10 = _errs63 === errors;
+                      errors = _errs62;
+                      if (vErrors !== null) {
+                        if (_errs62) {
+                          vErrors.length = _errs62;
+                        } else {
+                          vErrors = null;
+                        }
+                      }
+                      if (_valid10) {
+                        const _errs65 = errors;
+                        if (data && typeof data == "object" && !Array.isArray(data)) {
+                          if (data.payload !== void 0) {
+                            if (!validate72(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                              vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+                              errors = vErrors.length;
+                            }
+                          }
+                        }
+                        var _valid10 = _errs65 === errors;
+                        valid31 = _valid10;
+                      }
+                      if (!valid31) {
+                        const err21 = { instancePath, schemaPath: "#/allOf/10/if", keyword: "if", params: { failingKeyword: "then" } };
+                        if (vErrors === null) {
+                          vErrors = [err21];
+                        } else {
+                          vErrors.push(err21);
+                        }
+                        errors++;
+                        validate21.errors = vErrors;
+                        return false;
+                      }
+                      var valid0 = _errs61 === errors;
+                      if (valid0) {
+                        const _errs67 = errors;
+                        const _errs68 = errors;
+                        let valid34 = true;
+                        const _errs69 = errors;
+                        if (data && typeof data == "object" && !Array.isArray(data)) {
+                          if (data.kind !== void 0) {
+                            if ("verdict" !== data.kind) {
+                              const err22 = {};
+                              if (vErrors === null) {
+                                vErrors = [err22];
+                              } else {
+                                vErrors.push(err22);
+                              }
+                              errors++;
+                            }
+                          }
+                        }
+                        var _valid11 = _errs69 === errors;
+                        errors = _errs68;
+                        if (vErrors !== null) {
+                          if (_errs68) {
+                            vErrors.length = _errs68;
+                          } else {
+                            vErrors = null;
+                          }
+                        }
+                        if (_valid11) {
+                          const _errs71 = errors;
+                          if (data && typeof data == "object" && !Array.isArray(data)) {
+                            if (data.payload !== void 0) {
+                              if (!validate76(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                                vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+                                errors = vErrors.length;
+                              }
+                            }
+                          }
+                          var _valid11 = _errs71 === errors;
+                          valid34 = _valid11;
+                        }
+                        if (!valid34) {
+                          const err23 = { instancePath, schemaPath: "#/allOf/11/if", keyword: "if", params: { failingKeyword: "then" } };
+                          if (vErrors === null) {
+                            vErrors = [err23];
+                          } else {
+                            vErrors.push(err23);
+                          }
+                          errors++;
+                          validate21.errors = vErrors;
+                          return false;
+                        }
+                        var valid0 = _errs67 === errors;
+                        if (valid0) {
+                          const _errs73 = errors;
+                          const _errs74 = errors;
+                          let valid37 = true;
+                          const _errs75 = errors;
+                          if (data && typeof data == "object" && !Array.isArray(data)) {
+                            if (data.kind !== void 0) {
+                              if ("fail_safe" !== data.kind) {
+                                const err24 = {};
+                                if (vErrors === null) {
+                                  vErrors = [err24];
+                                } else {
+                                  vErrors.push(err24);
+                                }
+                                errors++;
+                              }
+                            }
+                          }
+                          var _valid12 = _errs75 === errors;
+                          errors = _errs74;
+                          if (vErrors !== null) {
+                            if (_errs74) {
+                              vErrors.length = _errs74;
+                            } else {
+                              vErrors = null;
+                            }
+                          }
+                          if (_valid12) {
+                            const _errs77 = errors;
+                            if (data && typeof data == "object" && !Array.isArray(data)) {
+                              if (data.payload !== void 0) {
+                                if (!validate81(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                                  vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
+                                  errors = vErrors.length;
+                                }
+                              }
+                            }
+                            var _valid12 = _errs77 === errors;
+                            valid37 = _valid12;
+                          }
+                          if (!valid37) {
+                            const err25 = { instancePath, schemaPath: "#/allOf/12/if", keyword: "if", params: { failingKeyword: "then" } };
+                            if (vErrors === null) {
+                              vErrors = [err25];
+                            } else {
+                              vErrors.push(err25);
+                            }
+                            errors++;
+                            validate21.errors = vErrors;
+                            return false;
+                          }
+                          var valid0 = _errs73 === errors;
+                          if (valid0) {
+                            const _errs79 = errors;
+                            const _errs80 = errors;
+                            let valid40 = true;
+                            const _errs81 = errors;
+                            if (data && typeof data == "object" && !Array.isArray(data)) {
+                              if (data.kind !== void 0) {
+                                if ("report" !== data.kind) {
+                                  const err26 = {};
+                                  if (vErrors === null) {
+                                    vErrors = [err26];
+                                  } else {
+                                    vErrors.push(err26);
+                                  }
+                                  errors++;
+                                }
+                              }
+                            }
+                            var _valid13 = _errs81 === errors;
+                            errors = _errs80;
+                            if (vErrors !== null) {
+                              if (_errs80) {
+                                vErrors.length = _errs80;
+                              } else {
+                                vErrors = null;
+                              }
+                            }
+                            if (_valid13) {
+                              const _errs83 = errors;
+                              if (data && typeof data == "object" && !Array.isArray(data)) {
+                                if (data.payload !== void 0) {
+                                  if (!validate85(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                                    vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
+                                    errors = vErrors.length;
+                                  }
+                                }
+                              }
+                              var _valid13 = _errs83 === errors;
+                              valid40 = _valid13;
+                            }
+                            if (!valid40) {
+                              const err27 = { instancePath, schemaPath: "#/allOf/13/if", keyword: "if", params: { failingKeyword: "then" } };
+                              if (vErrors === null) {
+                                vErrors = [err27];
+                              } else {
+                                vErrors.push(err27);
+                              }
+                              errors++;
+                              validate21.errors = vErrors;
+                              return false;
+                            }
+                            var valid0 = _errs79 === errors;
+                          }
+                        }
+                      }
+                    }
+                  }
                 }
-                errors++;
               }
             }
           }
-        } else {
-          const err24 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/RunEndPayload/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-          if (vErrors === null) {
-            vErrors = [err24];
+        }
+      }
+    }
+  }
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.ts === void 0 && (missing0 = "ts") || data.seq === void 0 && (missing0 = "seq") || data.traceId === void 0 && (missing0 = "traceId") || data.correlationId === void 0 && (missing0 = "correlationId") || data.spanId === void 0 && (missing0 = "spanId") || data.parentSpanId === void 0 && (missing0 = "parentSpanId") || data.relation === void 0 && (missing0 = "relation") || data.kind === void 0 && (missing0 = "kind") || data.payload === void 0 && (missing0 = "payload")) {
+        validate21.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs85 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema6.properties, key0)) {
+            validate21.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs85 === errors) {
+          if (data.ts !== void 0) {
+            const _errs86 = errors;
+            if (typeof data.ts !== "string") {
+              validate21.errors = [{ instancePath: instancePath + "/ts", schemaPath: "#/properties/ts/type", keyword: "type", params: { type: "string" } }];
+              return false;
+            }
+            var valid43 = _errs86 === errors;
           } else {
-            vErrors.push(err24);
+            var valid43 = true;
           }
-          errors++;
-        }
-      }
-    }
-    var _valid1 = _errs11 === errors;
-    valid4 = _valid1;
-  }
-  if (!valid4) {
-    const err25 = { instancePath, schemaPath: "#/allOf/1/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err25];
-    } else {
-      vErrors.push(err25);
-    }
-    errors++;
-  }
-  const _errs30 = errors;
-  let valid9 = true;
-  const _errs31 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("probe" !== data.kind) {
-        const err26 = {};
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid2 = _errs31 === errors;
-  errors = _errs30;
-  if (vErrors !== null) {
-    if (_errs30) {
-      vErrors.length = _errs30;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid2) {
-    const _errs33 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate13(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid2 = _errs33 === errors;
-    valid9 = _valid2;
-  }
-  if (!valid9) {
-    const err27 = { instancePath, schemaPath: "#/allOf/2/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err27];
-    } else {
-      vErrors.push(err27);
-    }
-    errors++;
-  }
-  const _errs36 = errors;
-  let valid12 = true;
-  const _errs37 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("fetch" !== data.kind) {
-        const err28 = {};
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid3 = _errs37 === errors;
-  errors = _errs36;
-  if (vErrors !== null) {
-    if (_errs36) {
-      vErrors.length = _errs36;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid3) {
-    const _errs39 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate15(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid3 = _errs39 === errors;
-    valid12 = _valid3;
-  }
-  if (!valid12) {
-    const err29 = { instancePath, schemaPath: "#/allOf/3/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err29];
-    } else {
-      vErrors.push(err29);
-    }
-    errors++;
-  }
-  const _errs42 = errors;
-  let valid15 = true;
-  const _errs43 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("route" !== data.kind) {
-        const err30 = {};
-        if (vErrors === null) {
-          vErrors = [err30];
-        } else {
-          vErrors.push(err30);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid4 = _errs43 === errors;
-  errors = _errs42;
-  if (vErrors !== null) {
-    if (_errs42) {
-      vErrors.length = _errs42;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid4) {
-    const _errs45 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate17(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid4 = _errs45 === errors;
-    valid15 = _valid4;
-  }
-  if (!valid15) {
-    const err31 = { instancePath, schemaPath: "#/allOf/4/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err31];
-    } else {
-      vErrors.push(err31);
-    }
-    errors++;
-  }
-  const _errs48 = errors;
-  let valid18 = true;
-  const _errs49 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("decide" !== data.kind) {
-        const err32 = {};
-        if (vErrors === null) {
-          vErrors = [err32];
-        } else {
-          vErrors.push(err32);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid5 = _errs49 === errors;
-  errors = _errs48;
-  if (vErrors !== null) {
-    if (_errs48) {
-      vErrors.length = _errs48;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid5) {
-    const _errs51 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate19(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid5 = _errs51 === errors;
-    valid18 = _valid5;
-  }
-  if (!valid18) {
-    const err33 = { instancePath, schemaPath: "#/allOf/5/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err33];
-    } else {
-      vErrors.push(err33);
-    }
-    errors++;
-  }
-  const _errs54 = errors;
-  let valid21 = true;
-  const _errs55 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("gate" !== data.kind) {
-        const err34 = {};
-        if (vErrors === null) {
-          vErrors = [err34];
-        } else {
-          vErrors.push(err34);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid6 = _errs55 === errors;
-  errors = _errs54;
-  if (vErrors !== null) {
-    if (_errs54) {
-      vErrors.length = _errs54;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid6) {
-    const _errs57 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate21(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid6 = _errs57 === errors;
-    valid21 = _valid6;
-  }
-  if (!valid21) {
-    const err35 = { instancePath, schemaPath: "#/allOf/6/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err35];
-    } else {
-      vErrors.push(err35);
-    }
-    errors++;
-  }
-  const _errs60 = errors;
-  let valid24 = true;
-  const _errs61 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("dispatch" !== data.kind) {
-        const err36 = {};
-        if (vErrors === null) {
-          vErrors = [err36];
-        } else {
-          vErrors.push(err36);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid7 = _errs61 === errors;
-  errors = _errs60;
-  if (vErrors !== null) {
-    if (_errs60) {
-      vErrors.length = _errs60;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid7) {
-    const _errs63 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate23(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid7 = _errs63 === errors;
-    valid24 = _valid7;
-  }
-  if (!valid24) {
-    const err37 = { instancePath, schemaPath: "#/allOf/7/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err37];
-    } else {
-      vErrors.push(err37);
-    }
-    errors++;
-  }
-  const _errs66 = errors;
-  let valid27 = true;
-  const _errs67 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("promote" !== data.kind) {
-        const err38 = {};
-        if (vErrors === null) {
-          vErrors = [err38];
-        } else {
-          vErrors.push(err38);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid8 = _errs67 === errors;
-  errors = _errs66;
-  if (vErrors !== null) {
-    if (_errs66) {
-      vErrors.length = _errs66;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid8) {
-    const _errs69 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate25(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid8 = _errs69 === errors;
-    valid27 = _valid8;
-  }
-  if (!valid27) {
-    const err39 = { instancePath, schemaPath: "#/allOf/8/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err39];
-    } else {
-      vErrors.push(err39);
-    }
-    errors++;
-  }
-  const _errs72 = errors;
-  let valid30 = true;
-  const _errs73 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("observe" !== data.kind) {
-        const err40 = {};
-        if (vErrors === null) {
-          vErrors = [err40];
-        } else {
-          vErrors.push(err40);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid9 = _errs73 === errors;
-  errors = _errs72;
-  if (vErrors !== null) {
-    if (_errs72) {
-      vErrors.length = _errs72;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid9) {
-    const _errs75 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate27(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid9 = _errs75 === errors;
-    valid30 = _valid9;
-  }
-  if (!valid30) {
-    const err41 = { instancePath, schemaPath: "#/allOf/9/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err41];
-    } else {
-      vErrors.push(err41);
-    }
-    errors++;
-  }
-  const _errs78 = errors;
-  let valid33 = true;
-  const _errs79 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("check" !== data.kind) {
-        const err42 = {};
-        if (vErrors === null) {
-          vErrors = [err42];
-        } else {
-          vErrors.push(err42);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid10 = _errs79 === errors;
-  errors = _errs78;
-  if (vErrors !== null) {
-    if (_errs78) {
-      vErrors.length = _errs78;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid10) {
-    const _errs81 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate29(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid10 = _errs81 === errors;
-    valid33 = _valid10;
-  }
-  if (!valid33) {
-    const err43 = { instancePath, schemaPath: "#/allOf/10/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err43];
-    } else {
-      vErrors.push(err43);
-    }
-    errors++;
-  }
-  const _errs84 = errors;
-  let valid36 = true;
-  const _errs85 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("verdict" !== data.kind) {
-        const err44 = {};
-        if (vErrors === null) {
-          vErrors = [err44];
-        } else {
-          vErrors.push(err44);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid11 = _errs85 === errors;
-  errors = _errs84;
-  if (vErrors !== null) {
-    if (_errs84) {
-      vErrors.length = _errs84;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid11) {
-    const _errs87 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate31(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid11 = _errs87 === errors;
-    valid36 = _valid11;
-  }
-  if (!valid36) {
-    const err45 = { instancePath, schemaPath: "#/allOf/11/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err45];
-    } else {
-      vErrors.push(err45);
-    }
-    errors++;
-  }
-  const _errs90 = errors;
-  let valid39 = true;
-  const _errs91 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("fail_safe" !== data.kind) {
-        const err46 = {};
-        if (vErrors === null) {
-          vErrors = [err46];
-        } else {
-          vErrors.push(err46);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid12 = _errs91 === errors;
-  errors = _errs90;
-  if (vErrors !== null) {
-    if (_errs90) {
-      vErrors.length = _errs90;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid12) {
-    const _errs93 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        if (!validate33(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-          vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-          errors = vErrors.length;
-        }
-      }
-    }
-    var _valid12 = _errs93 === errors;
-    valid39 = _valid12;
-  }
-  if (!valid39) {
-    const err47 = { instancePath, schemaPath: "#/allOf/12/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err47];
-    } else {
-      vErrors.push(err47);
-    }
-    errors++;
-  }
-  const _errs96 = errors;
-  let valid42 = true;
-  const _errs97 = errors;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.kind !== void 0) {
-      if ("report" !== data.kind) {
-        const err48 = {};
-        if (vErrors === null) {
-          vErrors = [err48];
-        } else {
-          vErrors.push(err48);
-        }
-        errors++;
-      }
-    }
-  }
-  var _valid13 = _errs97 === errors;
-  errors = _errs96;
-  if (vErrors !== null) {
-    if (_errs96) {
-      vErrors.length = _errs96;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid13) {
-    const _errs99 = errors;
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.payload !== void 0) {
-        let data34 = data.payload;
-        if (data34 && typeof data34 == "object" && !Array.isArray(data34)) {
-          if (data34.status === void 0) {
-            const err49 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/ReportPayload/required", keyword: "required", params: { missingProperty: "status" }, message: "must have required property 'status'" };
-            if (vErrors === null) {
-              vErrors = [err49];
+          if (valid43) {
+            if (data.seq !== void 0) {
+              let data29 = data.seq;
+              const _errs88 = errors;
+              if (!(typeof data29 == "number" && (!(data29 % 1) && !isNaN(data29)))) {
+                validate21.errors = [{ instancePath: instancePath + "/seq", schemaPath: "#/properties/seq/type", keyword: "type", params: { type: "integer" } }];
+                return false;
+              }
+              if (errors === _errs88) {
+                if (typeof data29 == "number") {
+                  if (data29 < 1 || isNaN(data29)) {
+                    validate21.errors = [{ instancePath: instancePath + "/seq", schemaPath: "#/properties/seq/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } }];
+                    return false;
+                  }
+                }
+              }
+              var valid43 = _errs88 === errors;
             } else {
-              vErrors.push(err49);
+              var valid43 = true;
             }
-            errors++;
-          }
-          if (data34.bytes === void 0) {
-            const err50 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/ReportPayload/required", keyword: "required", params: { missingProperty: "bytes" }, message: "must have required property 'bytes'" };
-            if (vErrors === null) {
-              vErrors = [err50];
-            } else {
-              vErrors.push(err50);
-            }
-            errors++;
-          }
-          if (data34.traceStatus === void 0) {
-            const err51 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/ReportPayload/required", keyword: "required", params: { missingProperty: "traceStatus" }, message: "must have required property 'traceStatus'" };
-            if (vErrors === null) {
-              vErrors = [err51];
-            } else {
-              vErrors.push(err51);
-            }
-            errors++;
-          }
-          if (data34.lost === void 0) {
-            const err52 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/ReportPayload/required", keyword: "required", params: { missingProperty: "lost" }, message: "must have required property 'lost'" };
-            if (vErrors === null) {
-              vErrors = [err52];
-            } else {
-              vErrors.push(err52);
-            }
-            errors++;
-          }
-          for (const key1 in data34) {
-            if (!(key1 === "status" || key1 === "bytes" || key1 === "traceStatus" || key1 === "lost")) {
-              const err53 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/ReportPayload/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 }, message: "must NOT have additional properties" };
-              if (vErrors === null) {
-                vErrors = [err53];
-              } else {
-                vErrors.push(err53);
-              }
-              errors++;
-            }
-          }
-          if (data34.status !== void 0) {
-            let data35 = data34.status;
-            if (!(data35 === "preparing" || data35 === "running" || data35 === "waiting" || data35 === "accepted" || data35 === "ended" || data35 === "cancelled" || data35 === "interrupted")) {
-              const err54 = { instancePath: instancePath + "/payload/status", schemaPath: "#/definitions/ReportPayload/properties/status/enum", keyword: "enum", params: { allowedValues: schema61.properties.status.enum }, message: "must be equal to one of the allowed values" };
-              if (vErrors === null) {
-                vErrors = [err54];
-              } else {
-                vErrors.push(err54);
-              }
-              errors++;
-            }
-          }
-          if (data34.bytes !== void 0) {
-            let data36 = data34.bytes;
-            if (!(typeof data36 == "number" && (!(data36 % 1) && !isNaN(data36)))) {
-              const err55 = { instancePath: instancePath + "/payload/bytes", schemaPath: "#/definitions/ReportPayload/properties/bytes/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-              if (vErrors === null) {
-                vErrors = [err55];
-              } else {
-                vErrors.push(err55);
-              }
-              errors++;
-            }
-            if (typeof data36 == "number") {
-              if (data36 < 0 || isNaN(data36)) {
-                const err56 = { instancePath: instancePath + "/payload/bytes", schemaPath: "#/definitions/ReportPayload/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err56];
-                } else {
-                  vErrors.push(err56);
+            if (valid43) {
+              if (data.traceId !== void 0) {
+                let data30 = data.traceId;
+                const _errs90 = errors;
+                if (errors === _errs90) {
+                  if (typeof data30 === "string") {
+                    if (!pattern4.test(data30)) {
+                      validate21.errors = [{ instancePath: instancePath + "/traceId", schemaPath: "#/properties/traceId/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{32}$" } }];
+                      return false;
+                    }
+                  } else {
+                    validate21.errors = [{ instancePath: instancePath + "/traceId", schemaPath: "#/properties/traceId/type", keyword: "type", params: { type: "string" } }];
+                    return false;
+                  }
                 }
-                errors++;
-              }
-            }
-          }
-          if (data34.traceStatus !== void 0) {
-            let data37 = data34.traceStatus;
-            if (!(data37 === "complete" || data37 === "partial" || data37 === "absent")) {
-              const err57 = { instancePath: instancePath + "/payload/traceStatus", schemaPath: "#/definitions/ReportPayload/properties/traceStatus/enum", keyword: "enum", params: { allowedValues: schema61.properties.traceStatus.enum }, message: "must be equal to one of the allowed values" };
-              if (vErrors === null) {
-                vErrors = [err57];
+                var valid43 = _errs90 === errors;
               } else {
-                vErrors.push(err57);
+                var valid43 = true;
               }
-              errors++;
-            }
-          }
-          if (data34.lost !== void 0) {
-            let data38 = data34.lost;
-            if (!(typeof data38 == "number" && (!(data38 % 1) && !isNaN(data38))) && data38 !== null) {
-              const err58 = { instancePath: instancePath + "/payload/lost", schemaPath: "#/definitions/ReportPayload/properties/lost/type", keyword: "type", params: { type: schema61.properties.lost.type }, message: "must be integer,null" };
-              if (vErrors === null) {
-                vErrors = [err58];
-              } else {
-                vErrors.push(err58);
-              }
-              errors++;
-            }
-            if (typeof data38 == "number") {
-              if (data38 < 0 || isNaN(data38)) {
-                const err59 = { instancePath: instancePath + "/payload/lost", schemaPath: "#/definitions/ReportPayload/properties/lost/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 }, message: "must be >= 0" };
-                if (vErrors === null) {
-                  vErrors = [err59];
+              if (valid43) {
+                if (data.correlationId !== void 0) {
+                  let data31 = data.correlationId;
+                  const _errs92 = errors;
+                  if (errors === _errs92) {
+                    if (typeof data31 === "string") {
+                      if (func2(data31) > 400) {
+                        validate21.errors = [{ instancePath: instancePath + "/correlationId", schemaPath: "#/properties/correlationId/maxLength", keyword: "maxLength", params: { limit: 400 } }];
+                        return false;
+                      }
+                    } else {
+                      validate21.errors = [{ instancePath: instancePath + "/correlationId", schemaPath: "#/properties/correlationId/type", keyword: "type", params: { type: "string" } }];
+                      return false;
+                    }
+                  }
+                  var valid43 = _errs92 === errors;
                 } else {
-                  vErrors.push(err59);
+                  var valid43 = true;
                 }
-                errors++;
+                if (valid43) {
+                  if (data.spanId !== void 0) {
+                    let data32 = data.spanId;
+                    const _errs94 = errors;
+                    if (errors === _errs94) {
+                      if (typeof data32 === "string") {
+                        if (!pattern5.test(data32)) {
+                          validate21.errors = [{ instancePath: instancePath + "/spanId", schemaPath: "#/properties/spanId/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{16}$" } }];
+                          return false;
+                        }
+                      } else {
+                        validate21.errors = [{ instancePath: instancePath + "/spanId", schemaPath: "#/properties/spanId/type", keyword: "type", params: { type: "string" } }];
+                        return false;
+                      }
+                    }
+                    var valid43 = _errs94 === errors;
+                  } else {
+                    var valid43 = true;
+                  }
+                  if (valid43) {
+                    if (data.parentSpanId !== void 0) {
+                      let data33 = data.parentSpanId;
+                      const _errs96 = errors;
+                      if (typeof data33 !== "string" && data33 !== null) {
+                        validate21.errors = [{ instancePath: instancePath + "/parentSpanId", schemaPath: "#/properties/parentSpanId/type", keyword: "type", params: { type: schema6.properties.parentSpanId.type } }];
+                        return false;
+                      }
+                      if (errors === _errs96) {
+                        if (typeof data33 === "string") {
+                          if (!pattern5.test(data33)) {
+                            validate21.errors = [{ instancePath: instancePath + "/parentSpanId", schemaPath: "#/properties/parentSpanId/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{16}$" } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid43 = _errs96 === errors;
+                    } else {
+                      var valid43 = true;
+                    }
+                    if (valid43) {
+                      if (data.relation !== void 0) {
+                        let data34 = data.relation;
+                        const _errs98 = errors;
+                        if (!(data34 === "root" || data34 === "child" || data34 === "follows" || data34 === "retry" || data34 === "promotion" || data34 === "resume" || data34 === "user-retry")) {
+                          validate21.errors = [{ instancePath: instancePath + "/relation", schemaPath: "#/properties/relation/enum", keyword: "enum", params: { allowedValues: schema6.properties.relation.enum } }];
+                          return false;
+                        }
+                        var valid43 = _errs98 === errors;
+                      } else {
+                        var valid43 = true;
+                      }
+                      if (valid43) {
+                        if (data.kind !== void 0) {
+                          let data35 = data.kind;
+                          const _errs99 = errors;
+                          if (!(data35 === "run.start" || data35 === "run.end" || data35 === "probe" || data35 === "fetch" || data35 === "route" || data35 === "decide" || data35 === "gate" || data35 === "dispatch" || data35 === "promote" || data35 === "observe" || data35 === "check" || data35 === "verdict" || data35 === "fail_safe" || data35 === "report")) {
+                            validate21.errors = [{ instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema6.properties.kind.enum } }];
+                            return false;
+                          }
+                          var valid43 = _errs99 === errors;
+                        } else {
+                          var valid43 = true;
+                        }
+                        if (valid43) {
+                          if (data.payload !== void 0) {
+                            let data36 = data.payload;
+                            const _errs100 = errors;
+                            if (!(data36 && typeof data36 == "object" && !Array.isArray(data36))) {
+                              validate21.errors = [{ instancePath: instancePath + "/payload", schemaPath: "#/properties/payload/type", keyword: "type", params: { type: "object" } }];
+                              return false;
+                            }
+                            var valid43 = _errs100 === errors;
+                          } else {
+                            var valid43 = true;
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
               }
             }
           }
-        } else {
-          const err60 = { instancePath: instancePath + "/payload", schemaPath: "#/definitions/ReportPayload/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-          if (vErrors === null) {
-            vErrors = [err60];
-          } else {
-            vErrors.push(err60);
-          }
-          errors++;
         }
       }
-    }
-    var _valid13 = _errs99 === errors;
-    valid42 = _valid13;
-  }
-  if (!valid42) {
-    const err61 = { instancePath, schemaPath: "#/allOf/13/if", keyword: "if", params: { failingKeyword: "then" }, message: 'must match "then" schema' };
-    if (vErrors === null) {
-      vErrors = [err61];
     } else {
-      vErrors.push(err61);
+      validate21.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
     }
-    errors++;
   }
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.ts === void 0) {
-      const err62 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ts" }, message: "must have required property 'ts'" };
-      if (vErrors === null) {
-        vErrors = [err62];
-      } else {
-        vErrors.push(err62);
-      }
-      errors++;
-    }
-    if (data.seq === void 0) {
-      const err63 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "seq" }, message: "must have required property 'seq'" };
-      if (vErrors === null) {
-        vErrors = [err63];
-      } else {
-        vErrors.push(err63);
-      }
-      errors++;
-    }
-    if (data.traceId === void 0) {
-      const err64 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "traceId" }, message: "must have required property 'traceId'" };
-      if (vErrors === null) {
-        vErrors = [err64];
-      } else {
-        vErrors.push(err64);
-      }
-      errors++;
-    }
-    if (data.correlationId === void 0) {
-      const err65 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "correlationId" }, message: "must have required property 'correlationId'" };
-      if (vErrors === null) {
-        vErrors = [err65];
-      } else {
-        vErrors.push(err65);
-      }
-      errors++;
-    }
-    if (data.spanId === void 0) {
-      const err66 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "spanId" }, message: "must have required property 'spanId'" };
-      if (vErrors === null) {
-        vErrors = [err66];
-      } else {
-        vErrors.push(err66);
-      }
-      errors++;
-    }
-    if (data.parentSpanId === void 0) {
-      const err67 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "parentSpanId" }, message: "must have required property 'parentSpanId'" };
-      if (vErrors === null) {
-        vErrors = [err67];
-      } else {
-        vErrors.push(err67);
-      }
-      errors++;
-    }
-    if (data.relation === void 0) {
-      const err68 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "relation" }, message: "must have required property 'relation'" };
-      if (vErrors === null) {
-        vErrors = [err68];
-      } else {
-        vErrors.push(err68);
-      }
-      errors++;
-    }
-    if (data.kind === void 0) {
-      const err69 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" }, message: "must have required property 'kind'" };
-      if (vErrors === null) {
-        vErrors = [err69];
-      } else {
-        vErrors.push(err69);
-      }
-      errors++;
-    }
-    if (data.payload === void 0) {
-      const err70 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "payload" }, message: "must have required property 'payload'" };
-      if (vErrors === null) {
-        vErrors = [err70];
-      } else {
-        vErrors.push(err70);
-      }
-      errors++;
-    }
-    for (const key2 in data) {
-      if (!func7.call(schema11.properties, key2)) {
-        const err71 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 }, message: "must NOT have additional properties" };
-        if (vErrors === null) {
-          vErrors = [err71];
-        } else {
-          vErrors.push(err71);
-        }
-        errors++;
-      }
-    }
-    if (data.ts !== void 0) {
-      if (typeof data.ts !== "string") {
-        const err72 = { instancePath: instancePath + "/ts", schemaPath: "#/properties/ts/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err72];
-        } else {
-          vErrors.push(err72);
-        }
-        errors++;
-      }
-    }
-    if (data.seq !== void 0) {
-      let data40 = data.seq;
-      if (!(typeof data40 == "number" && (!(data40 % 1) && !isNaN(data40)))) {
-        const err73 = { instancePath: instancePath + "/seq", schemaPath: "#/properties/seq/type", keyword: "type", params: { type: "integer" }, message: "must be integer" };
-        if (vErrors === null) {
-          vErrors = [err73];
-        } else {
-          vErrors.push(err73);
-        }
-        errors++;
-      }
-      if (typeof data40 == "number") {
-        if (data40 < 1 || isNaN(data40)) {
-          const err74 = { instancePath: instancePath + "/seq", schemaPath: "#/properties/seq/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 }, message: "must be >= 1" };
-          if (vErrors === null) {
-            vErrors = [err74];
-          } else {
-            vErrors.push(err74);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.traceId !== void 0) {
-      let data41 = data.traceId;
-      if (typeof data41 === "string") {
-        if (!pattern39.test(data41)) {
-          const err75 = { instancePath: instancePath + "/traceId", schemaPath: "#/properties/traceId/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{32}$" }, message: 'must match pattern "^[0-9a-f]{32}$"' };
-          if (vErrors === null) {
-            vErrors = [err75];
-          } else {
-            vErrors.push(err75);
-          }
-          errors++;
-        }
-      } else {
-        const err76 = { instancePath: instancePath + "/traceId", schemaPath: "#/properties/traceId/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err76];
-        } else {
-          vErrors.push(err76);
-        }
-        errors++;
-      }
-    }
-    if (data.correlationId !== void 0) {
-      let data42 = data.correlationId;
-      if (typeof data42 === "string") {
-        if (func2(data42) > 400) {
-          const err77 = { instancePath: instancePath + "/correlationId", schemaPath: "#/properties/correlationId/maxLength", keyword: "maxLength", params: { limit: 400 }, message: "must NOT have more than 400 characters" };
-          if (vErrors === null) {
-            vErrors = [err77];
-          } else {
-            vErrors.push(err77);
-          }
-          errors++;
-        }
-      } else {
-        const err78 = { instancePath: instancePath + "/correlationId", schemaPath: "#/properties/correlationId/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err78];
-        } else {
-          vErrors.push(err78);
-        }
-        errors++;
-      }
-    }
-    if (data.spanId !== void 0) {
-      let data43 = data.spanId;
-      if (typeof data43 === "string") {
-        if (!pattern40.test(data43)) {
-          const err79 = { instancePath: instancePath + "/spanId", schemaPath: "#/properties/spanId/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{16}$" }, message: 'must match pattern "^[0-9a-f]{16}$"' };
-          if (vErrors === null) {
-            vErrors = [err79];
-          } else {
-            vErrors.push(err79);
-          }
-          errors++;
-        }
-      } else {
-        const err80 = { instancePath: instancePath + "/spanId", schemaPath: "#/properties/spanId/type", keyword: "type", params: { type: "string" }, message: "must be string" };
-        if (vErrors === null) {
-          vErrors = [err80];
-        } else {
-          vErrors.push(err80);
-        }
-        errors++;
-      }
-    }
-    if (data.parentSpanId !== void 0) {
-      let data44 = data.parentSpanId;
-      if (typeof data44 !== "string" && data44 !== null) {
-        const err81 = { instancePath: instancePath + "/parentSpanId", schemaPath: "#/properties/parentSpanId/type", keyword: "type", params: { type: schema11.properties.parentSpanId.type }, message: "must be string,null" };
-        if (vErrors === null) {
-          vErrors = [err81];
-        } else {
-          vErrors.push(err81);
-        }
-        errors++;
-      }
-      if (typeof data44 === "string") {
-        if (!pattern40.test(data44)) {
-          const err82 = { instancePath: instancePath + "/parentSpanId", schemaPath: "#/properties/parentSpanId/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{16}$" }, message: 'must match pattern "^[0-9a-f]{16}$"' };
-          if (vErrors === null) {
-            vErrors = [err82];
-          } else {
-            vErrors.push(err82);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.relation !== void 0) {
-      let data45 = data.relation;
-      if (!(data45 === "root" || data45 === "child" || data45 === "follows" || data45 === "retry" || data45 === "promotion" || data45 === "resume" || data45 === "user-retry")) {
-        const err83 = { instancePath: instancePath + "/relation", schemaPath: "#/properties/relation/enum", keyword: "enum", params: { allowedValues: schema11.properties.relation.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err83];
-        } else {
-          vErrors.push(err83);
-        }
-        errors++;
-      }
-    }
-    if (data.kind !== void 0) {
-      let data46 = data.kind;
-      if (!(data46 === "run.start" || data46 === "run.end" || data46 === "probe" || data46 === "fetch" || data46 === "route" || data46 === "decide" || data46 === "gate" || data46 === "dispatch" || data46 === "promote" || data46 === "observe" || data46 === "check" || data46 === "verdict" || data46 === "fail_safe" || data46 === "report")) {
-        const err84 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema11.properties.kind.enum }, message: "must be equal to one of the allowed values" };
-        if (vErrors === null) {
-          vErrors = [err84];
-        } else {
-          vErrors.push(err84);
-        }
-        errors++;
-      }
-    }
-    if (data.payload !== void 0) {
-      let data47 = data.payload;
-      if (!(data47 && typeof data47 == "object" && !Array.isArray(data47))) {
-        const err85 = { instancePath: instancePath + "/payload", schemaPath: "#/properties/payload/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-        if (vErrors === null) {
-          vErrors = [err85];
-        } else {
-          vErrors.push(err85);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err86 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" }, message: "must be object" };
-    if (vErrors === null) {
-      vErrors = [err86];
-    } else {
-      vErrors.push(err86);
-    }
-    errors++;
-  }
-  validate10.errors = vErrors;
+  validate21.errors = vErrors;
   return errors === 0;
 }
 
@@ -5547,9 +3977,9 @@ function createLog({ path, limits, fd: opened, existing, errno: openFault }) {
   let queuedBytes = 0;
   return {
     append(line) {
-      const text3 = `${line}
+      const text = `${line}
 `;
-      const size = Buffer.byteLength(text3);
+      const size = Buffer.byteLength(text);
       if (pending.length === 0) queuedBytes = 0;
       const full = records >= limits.maxRecords || olderBytes + bytes + queuedBytes + size > limits.maxBytes;
       if (fault !== null || full) {
@@ -5559,7 +3989,7 @@ function createLog({ path, limits, fd: opened, existing, errno: openFault }) {
       }
       records += 1;
       queuedBytes += size;
-      pending.push(text3);
+      pending.push(text);
       if (pending.length >= BUFFER_LINES) flush();
       else scheduled ??= setImmediate(flush);
       return fault === null;
@@ -5613,7 +4043,7 @@ function readIfPresent(path) {
 }
 function countLines(bytes) {
   let count = 0;
-  for (let at2 = bytes.indexOf(10); at2 !== -1; at2 = bytes.indexOf(10, at2 + 1)) count += 1;
+  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count += 1;
   return count;
 }
 function lastWholeLine(bytes) {
@@ -5683,12 +4113,12 @@ function traceStatusOf(file, options = {}) {
 }
 var traceIdOf = (runId) => sha256(`trace:${runId}`).slice(0, 32);
 var spanIdOf = (...names) => sha256(`span:${names.join("\0")}`).slice(0, 16);
-function traceRef(text3) {
-  if (text3 === null) return null;
-  const cleaned = text3.replace(/[^A-Za-z0-9._:/@+#=,~%[\]-]/g, "_").slice(0, 199);
+function traceRef(text) {
+  if (text === null) return null;
+  const cleaned = text.replace(/[^A-Za-z0-9._:/@+#=,~%[\]-]/g, "_").slice(0, 199);
   return /^[A-Za-z0-9]/.test(cleaned) ? cleaned : `x${cleaned}`;
 }
-var traceRefs = (texts) => texts.slice(0, 64).map((text3) => traceRef(text3));
+var traceRefs = (texts) => texts.slice(0, 64).map((text) => traceRef(text));
 function parseTraceLine(line) {
   try {
     const value = JSON.parse(line);
@@ -5698,5609 +4128,11 @@ function parseTraceLine(line) {
   }
 }
 
-// scripts/src/prove/report-model.ts
-var text = (value, max = 300) => ({
-  kind: "text",
-  text: plainEdges(String(value), max)
-});
-var strong = (value) => ({ kind: "strong", text: plainText(String(value)) });
-var code = (value, max = 200) => ({ kind: "code", text: plainText(value, max) });
-var badge = (value, tone2) => ({ kind: "badge", text: plainText(value), tone: tone2 });
-function rich(value, max = 300) {
-  const parts = plainText(value, max).split(/`([^`]*)`/);
-  return parts.flatMap(
-    (part, index) => part === "" ? [] : [{ kind: index % 2 === 1 ? "code" : "text", text: part }]
-  );
-}
-var time = (iso) => text(`${iso.slice(0, 19).replace("T", " ")} UTC`);
-var paragraph = (...inline2) => ({ kind: "paragraph", inline: inline2 });
-var notice = (tone2, ...inline2) => ({ kind: "notice", tone: tone2, inline: inline2 });
-var subheading = (...inline2) => ({ kind: "subheading", inline: inline2 });
-var list = (items2) => ({ kind: "list", items: items2 });
-var table = (head2, rows) => ({
-  kind: "table",
-  head: head2,
-  rows
-});
-var commands = (lines) => ({ kind: "commands", lines });
-function plainEdges(value, max) {
-  const inner = plainText(value, max);
-  if (inner === "") return /\S/.test(value) || value === "" ? "" : " ";
-  return `${/^\s/.test(value) ? " " : ""}${inner}${/\s$/.test(value) ? " " : ""}`;
-}
-function joined(parts, separator = ", ") {
-  return parts.flatMap((part, index) => index === 0 ? part : [text(separator), ...part]);
-}
-function idList(ids, max = 12) {
-  const shown = joined(ids.slice(0, max).map((id) => [code(id)]));
-  return ids.length > max ? [...shown, text(` and ${ids.length - max} more`)] : shown;
-}
-var plural = (count, one2, many = `${one2}s`) => `${count} ${count === 1 ? one2 : many}`;
-
-// scripts/src/prove/nine-questions.ts
-var COORDINATOR = "the coordinator's own checks";
-var NOBODY = "nobody yet";
-function nineQuestions(input) {
-  const answered = input.state.arbiters.filter((arbiter) => arbiter.status === "answered");
-  const known = {
-    ...input,
-    facts: input.facts ?? factsOfRun(input.graph, input.state),
-    arbiters: answered.length === 0 ? null : answered.map((arbiter) => arbiter.arbiterId).slice(0, 5).join(", ")
-  };
-  return [
-    artifacts(known),
-    failures(known),
-    contradictions(known),
-    checks(known),
-    claims(known),
-    floors(known),
-    availability(known),
-    destructive(known),
-    openQuestions(known)
-  ];
-}
-function artifacts({ facts }) {
-  const done = facts.jobs.filter(({ attempt }) => attempt?.status === "success");
-  const count = done.reduce((sum, { attempt }) => sum + (attempt?.artifacts.length ?? 0), 0);
-  const open = facts.jobs.length - done.length;
-  return {
-    id: "artifacts",
-    question: "Are the deliverables there, whole and unaltered?",
-    forcesC3: false,
-    answer: done.length === 0 ? [text("No job has finished with a deliverable.")] : [
-      text(
-        `${plural(done.length, "job")} delivered ${plural(count, "hashed artifact")} and passed the checks on them`
-      ),
-      text(open === 0 ? "." : `; ${plural(open, "job")} delivered nothing that counts.`)
-    ],
-    tone: open === 0 ? "good" : "waiting",
-    answeredBy: COORDINATOR
-  };
-}
-function failures({ facts }) {
-  const failed = facts.jobs.filter(({ job }) => job.status === "failed").length;
-  const blocked = facts.jobs.filter(({ job }) => job.status === "blocked").length;
-  const timedOut = facts.jobs.filter(({ attempt }) => attempt?.timedOut === true).length;
-  const unsettled = facts.jobs.filter(({ attempt }) => attempt?.settlement === "unsettled").length;
-  const refused = facts.jobs.filter(
-    ({ attempt }) => ["PERMISSION", "SANDBOX", "AUTH"].includes(attempt?.failureClass ?? "")
-  ).length;
-  const clean = failed + blocked + timedOut + unsettled + refused === 0;
-  return {
-    id: "failures",
-    question: "What failed, timed out, was refused permission or stayed uncertain?",
-    forcesC3: false,
-    answer: [
-      text(
-        clean ? "Nothing." : `${failed} failed, ${blocked} blocked, ${timedOut} timed out, ${refused} refused permission, ${unsettled} of uncertain end.`
-      )
-    ],
-    tone: clean ? "good" : "bad",
-    answeredBy: COORDINATOR
-  };
-}
-function contradictions({ facts, state, arbiters }) {
-  const named = reasonsThatStart(state, "contradiction: ");
-  const flagged = facts.jobs.filter(
-    ({ attempt }) => attempt?.flags.includes("suspect") || attempt?.checks.some((check) => check.code === "contradiction")
-  );
-  const found = [.../* @__PURE__ */ new Set([...named, ...flagged.map(({ plan }) => plan.id)])];
-  return {
-    id: "contradictions",
-    question: "Does the evidence contradict itself, or one job another?",
-    forcesC3: true,
-    answer: found.length > 0 ? [text("Yes, in the work of "), ...idList(found), text(".")] : [text(arbiters === null ? "None within a job; between jobs nobody has looked." : "None found.")],
-    tone: found.length > 0 ? "bad" : arbiters === null ? "waiting" : "good",
-    answeredBy: arbiters === null ? `${COORDINATOR}, within each job only` : `${COORDINATOR}; between jobs ${arbiters}`
-  };
-}
-function checks({ facts }) {
-  const { passed, total } = facts.checks;
-  return {
-    id: "checks",
-    question: "Did every check run, and pass?",
-    forcesC3: false,
-    answer: [text(total === 0 ? "No check was recorded." : `${passed} of ${plural(total, "check")} passed.`)],
-    tone: total === 0 ? "waiting" : passed === total ? "good" : "bad",
-    answeredBy: COORDINATOR
-  };
-}
-function claims({ facts, state, arbiters }) {
-  const unsupported = reasonsThatStart(state, "unsupported claim: ");
-  const waiting = facts.undecided.length;
-  return {
-    id: "claims",
-    question: "Is every claim borne out by evidence?",
-    forcesC3: false,
-    answer: unsupported.length > 0 ? [text("No: unsupported claims in the work of "), ...idList(unsupported), text(".")] : [
-      text(
-        waiting > 0 ? `Not judged for ${plural(waiting, "finished job")}.` : arbiters === null ? "No finished work waits for a judgment, and none was judged." : "No unsupported claim was found."
-      )
-    ],
-    tone: unsupported.length > 0 ? "bad" : waiting > 0 || arbiters === null ? "waiting" : "good",
-    answeredBy: arbiters ?? NOBODY
-  };
-}
-function floors({ facts, graph }) {
-  const unroutable = graph.jobs.filter((job) => job.route.blocked !== null).map((job) => job.id);
-  const below = facts.belowFloor;
-  return {
-    id: "floors",
-    question: "Did every job run at or above its capability and risk floors?",
-    forcesC3: false,
-    answer: below.length > 0 ? [text("No: below the floor ran "), ...idList(below), text(".")] : unroutable.length > 0 ? [text("Yes; no candidate met them for "), ...idList(unroutable), text(", so these did not run.")] : [text("Yes.")],
-    tone: below.length > 0 ? "bad" : "good",
-    answeredBy: "routing and the safety gate"
-  };
-}
-function availability({ facts, inventory }) {
-  const used = [...new Set(facts.jobs.flatMap(({ attempt }) => attempt === null ? [] : [attempt.runtime]))];
-  const records = new Map(inventory?.records.map((record) => [record.id, record]) ?? []);
-  const unproved = used.filter((id) => {
-    const record = records.get(id);
-    return record === void 0 || record.state !== "available" && record.state !== "constrained";
-  });
-  return {
-    id: "availability",
-    question: "Was the availability of every runtime established in this run?",
-    forcesC3: false,
-    answer: used.length === 0 ? [text("No runtime was used.")] : unproved.length > 0 ? [text("Not for "), ...idList(unproved), text(".")] : [text("Yes, for "), ...idList(used), text(".")],
-    tone: unproved.length > 0 ? "waiting" : "good",
-    answeredBy: inventory === null ? NOBODY : "the live inventory of this run"
-  };
-}
-function destructive({ graph, state }) {
-  const jobs = graph.jobs.filter((job) => job.riskTier === "R3" || state.jobs[job.id]?.riskTier === "R3");
-  const approved = jobs.filter(
-    (job) => state.approvals.some((approval) => approval.jobId === job.id && approval.decision === "approved")
-  );
-  const irreversible = jobs.filter((job) => job.rollback === null).map((job) => job.id);
-  const whole = approved.length === jobs.length && irreversible.length === 0;
-  return {
-    id: "destructive",
-    question: "Was external or destructive work approved for its exact scope, with a way back?",
-    forcesC3: true,
-    answer: jobs.length === 0 ? [text("There was none.")] : [
-      text(`${approved.length} of ${plural(jobs.length, "such job")} approved; `),
-      ...irreversible.length === 0 ? [text("each has a rollback plan.")] : [text("no rollback plan for "), ...idList(irreversible), text(".")]
-    ],
-    tone: whole ? "good" : "bad",
-    answeredBy: jobs.length === 0 ? COORDINATOR : "whoever approved, as recorded in the approvals"
-  };
-}
-function openQuestions({ facts, arbiters }) {
-  const jobs = [...new Set(facts.questions.map((question) => question.jobId))];
-  return {
-    id: "open-questions",
-    question: "Which questions are open?",
-    forcesC3: true,
-    answer: jobs.length === 0 ? [text("None was raised.")] : [
-      text(`${plural(facts.questions.length, "question")}, from `),
-      ...idList(jobs),
-      text(": listed below.")
-    ],
-    tone: jobs.length === 0 ? "good" : "waiting",
-    answeredBy: arbiters === null ? COORDINATOR : `${COORDINATOR}; ${arbiters}`
-  };
-}
-function reasonsThatStart(state, prefix) {
-  const jobs = state.arbiters.filter((arbiter) => arbiter.status !== "superseded").flatMap(
-    (arbiter) => arbiter.attempts.filter((one2) => one2.reasons.some((reason) => reason.startsWith(prefix)))
-  );
-  return [...new Set(jobs.map((one2) => one2.jobId))];
-}
-
-// scripts/src/prove/report-sections.ts
-var REPORT_LIMITS = { tableRows: 200, details: 40, listItems: 25 };
-function boundedTable(input) {
-  const shown = input.rows.slice(0, REPORT_LIMITS.tableRows);
-  const left = input.total - shown.length;
-  const rest = left > 0 ? [
-    paragraph(
-      text(`${left} more ${input.what} are not shown; all are in `),
-      code(input.where),
-      text(".")
-    )
-  ] : [];
-  return shown.length === 0 ? rest : [table(input.head, shown), ...rest];
-}
-var STATUS_TONE = {
-  success: "good",
-  accepted: "good",
-  failed: "bad",
-  rejected: "bad",
-  blocked: "bad",
-  interrupted: "bad",
-  pending: "waiting",
-  running: "waiting",
-  queued: "neutral"
-};
-var statusBadge = (word) => [badge(word, STATUS_TONE[word] ?? "neutral")];
-var INDEPENDENCE = {
-  independent: "independent",
-  "not-independent-substituted": "fresh-context substitute",
-  "not-independent": "not independent"
-};
-function verdictInline({ attempt }) {
-  if (attempt === null || attempt.status !== "success") return [text("\u2013")];
-  if (attempt.acceptedWithoutC3) return [text("accepted without a C3 call")];
-  const { arbitration } = attempt;
-  if (arbitration === null)
-    return [
-      text(attempt.acceptance === "rejected" ? "rejected with its dependency" : "nobody has judged it")
-    ];
-  const shared = arbitration.verdict === "pass" && attempt.acceptance === "rejected" ? ", rejected with its dependency" : "";
-  return [
-    text(`${arbitration.verdict} by `),
-    code(arbitration.arbiterId),
-    text(`, ${INDEPENDENCE[arbitration.independence]}${shared}`)
-  ];
-}
-function acceptanceSection({ facts, state }) {
-  const { undecided } = facts;
-  const blocks = [
-    paragraph(
-      text("Accepted without a C3 call: "),
-      strong(`${facts.acceptedWithoutC3} of ${facts.jobs.length}`),
-      text(".")
-    )
-  ];
-  if (undecided.length > 0)
-    blocks.push(
-      paragraph(
-        text(
-          `${plural(undecided.length, "job")} finished and passed the coordinator's own checks, but no independent arbiter has accepted the work yet: `
-        ),
-        ...idList(undecided.map(({ plan }) => plan.id)),
-        text(". Until a verdict is handed in, treat it as unverified.")
-      )
-    );
-  const rows = state.arbiters.slice(-REPORT_LIMITS.tableRows).map((arbiter) => [
-    [code(arbiter.arbiterId)],
-    [text(arbiter.status)],
-    arbiter.via === "mock" ? [strong("mock"), text(", no model")] : [
-      text(arbiter.via),
-      text(arbiter.runtime === null ? "" : " "),
-      ...arbiter.runtime === null ? [] : [code(arbiter.runtime)]
-    ],
-    arbiter.independence === null ? [text("\u2013")] : [text(INDEPENDENCE[arbiter.independence])],
-    arbiter.overall === null ? [text("\u2013")] : [badge(arbiter.overall, arbiter.overall === "pass" ? "good" : "bad")],
-    idList(
-      arbiter.attempts.map((one2) => one2.jobId),
-      6
-    )
-  ]);
-  if (rows.length > 0)
-    blocks.push(table(["Arbiter", "Status", "Via", "Independence", "Overall", "Judged"], rows));
-  else blocks.push(paragraph(text("No arbiter was asked.")));
-  const reasons = state.arbiters.flatMap(
-    (arbiter) => arbiter.attempts.flatMap(
-      (one2) => one2.reasons.slice(0, 5).map(
-        (reason) => [
-          code(one2.jobId),
-          text(` (${one2.verdict ?? "no verdict"}, `),
-          code(arbiter.arbiterId),
-          text("): "),
-          ...rich(reason)
-        ]
-      )
-    )
-  );
-  if (reasons.length > 0)
-    blocks.push(subheading(text("Reasons")), ...boundedList(reasons, "reasons", "state.json"));
-  return { id: "acceptance", title: "Acceptance", blocks };
-}
-function boundedList(items2, what, where) {
-  const left = items2.length - REPORT_LIMITS.listItems;
-  if (left <= 0) return [list(items2)];
-  return [
-    list(items2.slice(0, REPORT_LIMITS.listItems)),
-    paragraph(text(`${left} more ${what} are in `), code(where), text("."))
-  ];
-}
-function wayOn(code2) {
-  if (isReopenable(code2)) return "goes on once the action is taken";
-  if (code2.startsWith("dependency-")) return "final; reopens with its dependency";
-  return "final; goes again with resume --retry";
-}
-function faultsSection({ facts }) {
-  const shown = facts.faults.slice(0, REPORT_LIMITS.tableRows);
-  const rows = shown.map((one2) => {
-    const fault = faultOf(one2);
-    return [
-      [code(one2.plan.id)],
-      statusBadge(one2.job.outcome === "rejected" ? "rejected" : one2.job.status),
-      [code(fault?.code ?? "unknown")],
-      rich(fault?.detail ?? "no reason was recorded", 600),
-      [text(fault === null ? "unknown" : wayOn(fault.code))]
-    ];
-  });
-  return {
-    id: "faults",
-    title: "Failures and blocks",
-    blocks: rows.length === 0 ? [paragraph(text("None."))] : boundedTable({
-      head: ["Job", "State", "Boundary", "What happened", "From here"],
-      rows,
-      total: facts.faults.length,
-      what: "jobs with a fault",
-      where: "state.json"
-    })
-  };
-}
-function questionsSection(input) {
-  const rows = nineQuestions(input).map((question, index) => [
-    [text(index + 1)],
-    [text(question.question), ...question.forcesC3 ? [text(" An open answer forces a C3 verdict.")] : []],
-    [...question.answer],
-    [text(question.answeredBy)]
-  ]);
-  return {
-    id: "nine-questions",
-    title: "Nine questions",
-    blocks: [table(["", "Question", "Answer", "Answered by"], rows)]
-  };
-}
-function openQuestionsSection({ facts }) {
-  const items2 = facts.questions.map(
-    (question) => [code(question.jobId), text(` (${question.by}): `), text(question.text, 600)]
-  );
-  return {
-    id: "open-questions",
-    title: "Open questions",
-    blocks: items2.length === 0 ? [paragraph(text("None was raised."))] : boundedList(items2, "questions", "state.json")
-  };
-}
-
-// scripts/src/prove/report-sections-evidence.ts
-function changesSection({ facts, graph }) {
-  const isolated = facts.jobs.filter(({ attempt, job }) => job.branch !== null && attempt?.commit != null);
-  const shared = facts.jobs.filter(
-    ({ attempt, job }) => job.worktree === null && (attempt?.changedPaths.length ?? 0) > 0
-  );
-  const base = graph.repo?.baseCommit ?? null;
-  const rows = isolated.slice(0, REPORT_LIMITS.tableRows).map(({ plan, job, attempt }) => [
-    [code(plan.id)],
-    [text(attempt?.acceptance === "accepted" ? "accepted" : `not accepted (${job.outcome})`)],
-    [code(job.branch ?? "")],
-    [text(attempt?.diffStat ?? `${attempt?.changedPaths.length ?? 0} paths`)],
-    [code(`git diff ${(attempt?.baseCommit ?? base ?? "").slice(0, 12)} ${attempt?.commit?.slice(0, 12)}`)]
-  ]);
-  const blocks = [];
-  if (rows.length > 0)
-    blocks.push(
-      paragraph(
-        text(
-          `${plural(isolated.length, "job")} wrote in a worktree of its own. None of it is in your checkout: integrating it is a separate, reviewed step. A worktree keeps writers apart; it is no sandbox.`
-        )
-      ),
-      ...boundedTable({
-        head: ["Job", "Outcome", "Branch", "Changes", "Look at it"],
-        rows,
-        total: isolated.length,
-        what: "branches",
-        where: "state.json"
-      })
-    );
-  if (shared.length > 0)
-    blocks.push(
-      paragraph(
-        strong("Already in your checkout:"),
-        text(` ${plural(shared.length, "job")} wrote without a worktree, accepted or not.`)
-      ),
-      ...boundedList(
-        shared.map(
-          ({ plan, job, attempt }) => [
-            code(plan.id),
-            text(` (${job.outcome}): `),
-            ...idList(attempt?.changedPaths ?? [], 8)
-          ]
-        ),
-        "jobs",
-        "state.json"
-      )
-    );
-  if (blocks.length === 0) blocks.push(paragraph(text("No job changed files of the workspace.")));
-  return { id: "changes", title: "Changes awaiting integration", blocks };
-}
-var DIMENSIONS = [
-  { label: "Input tokens", unit: "tokens", key: "inputTokens" },
-  { label: "Output tokens", unit: "tokens", key: "outputTokens" },
-  { label: "Cached tokens", unit: "tokens", key: "cachedTokens" },
-  { label: "Actual marginal cost", unit: "usd", key: "actualMarginalCostUsd" },
-  { label: "API-equivalent cost", unit: "usd", key: "apiEquivalentCostUsd" },
-  { label: "Quota burned", unit: "quota", key: "quotaBurn" }
-];
-function costSection({ facts }) {
-  const attempts = facts.jobs.flatMap(({ job }) => job.attemptRecords).filter((attempt) => attempt.startedAt !== null && attempt.runtime !== MOCK_RUNTIME);
-  const mock = facts.jobs.flatMap(({ job }) => job.attemptRecords).filter((attempt) => attempt.runtime === MOCK_RUNTIME).length;
-  const rows = DIMENSIONS.map(({ label, unit, key: key2 }) => {
-    const known = attempts.flatMap((attempt) => attempt.usage?.[key2] ?? []);
-    const unknown2 = attempts.length - known.length;
-    const sum = known.reduce((total, value) => total + value, 0);
-    return [
-      [text(label)],
-      [
-        text(
-          known.length === 0 ? "unknown" : `${known.length < attempts.length ? "at least " : ""}${amount(sum, unit)}`
-        )
-      ],
-      [text(`${unknown2} of ${attempts.length}`)]
-    ];
-  });
-  return {
-    id: "cost",
-    title: "Cost and tokens",
-    blocks: [
-      ...attempts.length === 0 ? [paragraph(text("No attempt by a real runtime was started."))] : [table(["Dimension", "Reported", "Attempts that did not report it"], rows)],
-      ...mock === 0 ? [] : [paragraph(text(`${plural(mock, "mock attempt")} used no model and cost nothing.`))]
-    ]
-  };
-}
-var amount = (value, unit) => unit === "usd" ? `$${value.toFixed(4)}` : unit === "tokens" ? value.toLocaleString("en-US") : String(value);
-function planeInline() {
-  return [text("off: no classifier takes part in this run, so deterministic policy decided everything")];
-}
-function credentialsInline() {
-  return [text("no provider key was looked for, as the decision plane is off")];
-}
-function benchmarksInline({ facts }) {
-  const used = facts.jobs.filter(({ attempt }) => attempt?.benchmarkRef != null).length;
-  return [
-    text(
-      used === 0 ? "no measured evidence took part in the ranking" : `measured evidence ranked the candidates of ${plural(used, "job")}`
-    )
-  ];
-}
-function traceInline(trace) {
-  if (trace.status === "absent")
-    return [strong("absent"), text(`: no record of the decisions could be kept${reasonOf(trace)}`)];
-  if (trace.status === "complete") return [strong("complete"), text(`, ${plural(trace.records, "record")}`)];
-  const lost = trace.lost === null ? "an unknown number lost" : `${trace.lost} lost`;
-  return [
-    strong("partial"),
-    text(`, ${plural(trace.records, "record")}, ${lost}${reasonOf(trace)}: this is no complete audit trail`)
-  ];
-}
-var reasonOf = (trace) => trace.reason === null ? "" : ` (${trace.reason})`;
-function evidenceSection(input) {
-  const { inventory, state, events } = input;
-  const records = inventory?.records ?? [];
-  const items2 = [
-    [text("Trace: "), ...traceInline(input.trace)],
-    [
-      text("Events: "),
-      text(
-        events === null ? "not counted" : `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`
-      )
-    ],
-    [text("Decision plane: "), ...planeInline()],
-    [text("Credentials: "), ...credentialsInline()],
-    [text("Benchmarks: "), ...benchmarksInline(input)],
-    ...state.notes.slice(0, REPORT_LIMITS.listItems).map((note) => [text("Note: "), ...rich(note, 500)])
-  ];
-  const rows = records.slice(0, REPORT_LIMITS.tableRows).map((record) => [
-    record.id === MOCK_RUNTIME ? [strong("mock"), text(", no model")] : [code(record.id)],
-    [text(record.state), text(record.reason === null ? "" : ` (${record.reason})`)],
-    [text(record.version ?? "unknown")],
-    [
-      text(
-        record.authenticated === true ? `yes, ${record.authSource}` : record.authenticated === false ? "no" : "not verified"
-      )
-    ],
-    [text(`${record.capability} (${record.capabilitySource})`)],
-    [text(record.family ?? "unknown")]
-  ]);
-  const table_ = rows.length === 0 ? [paragraph(text("No inventory was recorded."))] : [table(["Runtime", "State", "Version", "Logged in", "Capability", "Family"], rows)];
-  return { id: "evidence", title: "What the run stood on", blocks: [list(items2), ...table_] };
-}
-function sessionsSection({ facts, state }) {
-  const items2 = [
-    ...facts.jobs.flatMap(
-      ({ plan, job }) => job.attemptRecords.flatMap((attempt) => {
-        const handles = [attempt.sessionHandle, attempt.nativeHandle].filter((handle2) => handle2 !== null);
-        return handles.length === 0 ? [] : [
-          [
-            code(plan.id),
-            text(` attempt ${attempt.attempt}: `),
-            ...joined(handles.map((handle2) => [code(handle2)]))
-          ]
-        ];
-      })
-    ),
-    ...state.arbiters.flatMap(
-      (arbiter) => arbiter.handle === null ? [] : [[code(arbiter.arbiterId), text(": "), code(arbiter.handle)]]
-    )
-  ];
-  return {
-    id: "sessions",
-    title: "Session handles",
-    blocks: items2.length === 0 ? [paragraph(text("None was reported."))] : boundedList(items2, "handles", "state.json")
-  };
-}
-function onboardingSection({ facts }) {
-  const items2 = facts.jobs.filter(({ job }) => job.block?.code === "needs-onboarding").map(({ plan, job }) => [code(plan.id), text(": "), ...rich(job.block?.detail ?? "", 400)]);
-  return {
-    id: "onboarding",
-    title: "Runtimes to set up",
-    blocks: items2.length === 0 ? [paragraph(text("None is needed."))] : boundedList(items2, "jobs", "state.json")
-  };
-}
-function dueSection(next, omitted) {
-  if (next === null)
-    return {
-      id: "due",
-      title: "What is due",
-      blocks: [paragraph(text("Ask with "), code("next RUN"), text("."))]
-    };
-  const due = next.filter((action) => action.action !== "read_report");
-  if (due.length === 0) return { id: "due", title: "What is due", blocks: [paragraph(text("Nothing."))] };
-  const blocks = due.flatMap((action) => [
-    paragraph(code(action.action), text(": "), ...rich(action.reason, 500)),
-    ...actionFiles(action),
-    commands([action.shell])
-  ]);
-  if (omitted > 0) blocks.push(paragraph(text(`${omitted} more: run `), code("next"), text(".")));
-  return { id: "due", title: "What is due", blocks };
-}
-function actionFiles(action) {
-  const items2 = [
-    ...action.promptFile === void 0 ? [] : [[text("promptFile: "), code(action.promptFile, 400)]],
-    ...action.resultFile === void 0 ? [] : [[text("resultFile: "), code(action.resultFile, 400)]]
-  ];
-  return items2.length === 0 ? [] : [list(items2)];
-}
-function reproduceSection(input) {
-  const { graph, facts, runDir, script } = input;
-  const line = (...argv) => ["node", script, ...argv].map((part) => quoteShell(part)).join(" ");
-  const roots = facts.faults.filter((one2) => one2.job.status === "failed" || one2.job.outcome === "rejected");
-  const failed = roots.slice(0, 3).map(({ plan }) => line("resume", runDir, "--retry", plan.id));
-  const spec = graph.specPath === null ? [] : [line("run", graph.specPath)];
-  return {
-    id: "reproduce",
-    title: "Reproduce",
-    blocks: [
-      commands([...spec, line("verify", runDir), line("report", runDir), ...failed]),
-      paragraph(
-        text("The exact command of each attempt is in "),
-        code("<job>/command.txt"),
-        text("; the spec as it was run in "),
-        code("jobs.yaml"),
-        text(".")
-      ),
-      ...graph.repo?.baseCommit == null ? [] : [
-        paragraph(
-          text("Base: "),
-          code(graph.repo.baseRef),
-          text(" at "),
-          code(graph.repo.baseCommit),
-          text(
-            graph.repo.dirty === 0 ? "." : `; ${plural(graph.repo.dirty, "path")} with uncommitted changes took no part in the worktrees.`
-          )
-        )
-      ]
-    ]
-  };
-}
-
-// scripts/src/prove/report-sections-jobs.ts
-function byUrgency(facts, limit) {
-  if (facts.jobs.length <= limit) return facts.jobs;
-  const faults = new Set(facts.faults);
-  const undecided = new Set(facts.undecided);
-  const rank = (job) => faults.has(job) ? 0 : undecided.has(job) ? 1 : 2;
-  return [...facts.jobs].sort((a, b) => rank(a) - rank(b)).slice(0, limit);
-}
-function jobsSection({ facts, graph }) {
-  const rows = byUrgency(facts, REPORT_LIMITS.tableRows).map(jobRow);
-  return {
-    id: "jobs",
-    title: "Jobs",
-    blocks: [
-      ...boundedTable({
-        head: ["Job", "Status", "Outcome", "Risk", "Done by", "Attempts", "Checks", "Verdict"],
-        rows,
-        total: facts.jobs.length,
-        what: "jobs",
-        where: "state.json"
-      }),
-      ...graph.criticalPath.length > 1 ? [
-        paragraph(
-          text("Critical path: "),
-          ...joined(
-            graph.criticalPath.slice(0, 20).map((id) => [code(id)]),
-            " \u2192 "
-          )
-        )
-      ] : []
-    ]
-  };
-}
-function jobRow(facts) {
-  const { plan, job, attempt } = facts;
-  const failed = attempt?.checks.filter((check) => !check.ok).length ?? 0;
-  const total = attempt?.checks.length ?? 0;
-  return [
-    [code(plan.id)],
-    statusBadge(job.status),
-    statusBadge(job.outcome),
-    [text(attempt?.riskTier ?? plan.riskTier)],
-    doneBy(facts),
-    [text(job.attemptRecords.length)],
-    [text(total === 0 ? "none" : failed === 0 ? `${total} passed` : `${failed} of ${total} failed`)],
-    verdictInline(facts)
-  ];
-}
-function doneBy({ plan, attempt }) {
-  if (attempt === null) {
-    const first = plan.route.chain[0];
-    return first === void 0 ? [text("no route")] : [text("planned: "), code(first.runtime)];
-  }
-  if (attempt.runtime === MOCK_RUNTIME) return [strong("mock"), text(", no model")];
-  const model = attempt.model ?? attempt.modelRequested;
-  const mismatch = attempt.flags.includes("model-mismatch") ? [text(" (not the requested model)")] : [];
-  const promoted = attempt.relation === "promotion" ? [text(" (promoted)")] : [];
-  return [
-    code(attempt.runtime),
-    ...model === null ? [text(", model unknown")] : [text(", "), code(model)],
-    ...mismatch,
-    ...promoted
-  ];
-}
-function detailsSection({ facts }) {
-  const chosen = byUrgency(facts, REPORT_LIMITS.details).filter(
-    ({ attempt, job }) => attempt !== null || job.block !== null
-  );
-  const left = facts.jobs.length - chosen.length;
-  return {
-    id: "details",
-    title: "Each job",
-    blocks: [
-      ...chosen.flatMap(jobDetails),
-      ...left > 0 ? [
-        paragraph(
-          text(`${plural(left, "job")} without an entry here: `),
-          code("state.json"),
-          text(", or "),
-          code("explain RUN JOB"),
-          text(".")
-        )
-      ] : []
-    ]
-  };
-}
-function jobDetails(facts) {
-  const { plan, job, attempt } = facts;
-  const items2 = [
-    [text("Asked: "), text(plan.expectedOutput, 400)],
-    [
-      text("Risk "),
-      strong(attempt?.riskTier ?? plan.riskTier),
-      text(" from "),
-      ...joined(plan.tierDerivation.slice(0, 10).map((step) => [code(step)])),
-      text("; capability "),
-      strong(plan.capabilityFloor),
-      text(" from "),
-      ...joined(plan.capabilityDerivation.slice(0, 10).map((step) => [code(step)]))
-    ],
-    [text("Route: "), ...routeInline(plan.route.chain), ...routeWhy(facts)],
-    ...job.attemptRecords.slice(-5).map(attemptLine)
-  ];
-  if (attempt !== null && attempt.artifacts.length > 0)
-    items2.push([
-      text("Artifacts: "),
-      ...joined(
-        attempt.artifacts.slice(0, 8).map((artifact) => [
-          code(artifact.path),
-          text(` (${artifact.bytes} bytes, ${artifact.sha256.slice(0, 12)})`)
-        ])
-      ),
-      ...more(attempt.artifacts.length - 8)
-    ]);
-  for (const check of attempt?.checks.filter((one2) => !one2.ok).slice(0, 8) ?? [])
-    items2.push([text("Check failed: "), code(check.id), text(": "), ...rich(check.detail, 400)]);
-  if (attempt !== null && attempt.flags.length > 0)
-    items2.push([text("Flagged: "), ...joined(attempt.flags.map((flag) => [code(flag)]))]);
-  if (attempt !== null && attempt.c3EscalationReason.length > 0)
-    items2.push([
-      text("Sent to an arbiter because of "),
-      ...joined(attempt.c3EscalationReason.slice(0, 12).map((reason) => [code(reason)]))
-    ]);
-  items2.push([text("Verdict: "), ...verdictInline(facts)]);
-  return [
-    {
-      kind: "entry",
-      heading: [
-        code(plan.id),
-        text(": "),
-        ...statusBadge(job.status),
-        text(", outcome "),
-        ...statusBadge(job.outcome)
-      ],
-      items: items2
-    }
-  ];
-}
-var more = (count) => count > 0 ? [text(` and ${count} more`)] : [];
-function routeInline(chain) {
-  if (chain.length === 0) return [text("no candidate")];
-  return joined(
-    chain.slice(0, 6).map((member) => [
-      code(member.runtime),
-      ...member.model === null ? [] : [text(" "), code(member.model)]
-    ]),
-    ", then "
-  );
-}
-function routeWhy({ plan }) {
-  const { route } = plan;
-  return [
-    ...route.runtimeFrom === null ? [] : [text(" (from "), code(route.runtimeFrom), text(")")],
-    ...route.pinned ? [text("; pinned by the spec")] : [],
-    ...route.why.length === 0 ? [] : [text("; "), text(route.why.slice(0, 6).join("; "), 400)],
-    ...route.runnerUp === null ? [] : [
-      text("; runner-up "),
-      code(route.runnerUp),
-      ...route.margin === null ? [] : [text(" by "), code(route.margin)]
-    ],
-    ...route.rejected.length === 0 ? [] : [
-      text("; rejected: "),
-      ...joined(
-        route.rejected.slice(0, 8).map((reject) => [code(reject.runtime), text(` (${reject.codes.slice(0, 4).join(", ")})`)])
-      )
-    ]
-  ];
-}
-function attemptLine(attempt) {
-  const seconds = attempt.wallMs === null ? "time unknown" : `${(attempt.wallMs / 1e3).toFixed(1)} s`;
-  return [
-    text(`Attempt ${attempt.attempt} (${attempt.relation}): ${attempt.status} on `),
-    code(attempt.runtime),
-    text(
-      `, ${seconds}, exit ${attempt.exitCode ?? (attempt.signal === null ? "none" : `by ${attempt.signal}`)}`
-    ),
-    ...attempt.failureClass === null ? [] : [text(", "), code(attempt.failureClass)],
-    ...attempt.settlement === "unsettled" ? [text(", end not proven")] : [],
-    ...attempt.detail === null ? [] : [text(": "), ...rich(attempt.detail, 400)]
-  ];
-}
-
-// scripts/src/prove/report-build.ts
-var STATUS_WORDS = {
-  preparing: { words: "The run is being prepared; this is a snapshot.", tone: "waiting" },
-  running: { words: "The run goes on; this is a snapshot.", tone: "waiting" },
-  waiting: { words: "Nothing runs: the run waits for an action.", tone: "waiting" },
-  accepted: { words: "Every job was verified and accepted.", tone: "good" },
-  ended: { words: "The run is settled, and not every job was accepted.", tone: "bad" },
-  cancelled: { words: "The run was cancelled.", tone: "bad" },
-  interrupted: { words: "The run stopped before its end and can be resumed.", tone: "bad" }
-};
-function buildReport(input) {
-  const { graph, state } = input;
-  const facts = factsOfRun(graph, state);
-  const status = STATUS_WORDS[state.status];
-  const sections = { graph, state, inventory: input.inventory, facts, runDir: input.runDir };
-  const mock = facts.mock === "none" ? "" : facts.mock === "all" ? " (mock run)" : " (partly mock)";
-  return {
-    title: [text(`Run ${state.status}${mock}: `), text(graph.name, 120)],
-    statusTone: status.tone,
-    notices: notices(input, facts, status),
-    facts: keyFacts(input, facts),
-    sections: [
-      dueSection(input.next ?? null, input.nextOmitted ?? 0),
-      jobsSection(sections),
-      acceptanceSection(sections),
-      faultsSection(sections),
-      changesSection(sections),
-      questionsSection(sections),
-      openQuestionsSection(sections),
-      detailsSection(sections),
-      costSection(sections),
-      evidenceSection({ ...sections, trace: input.trace, events: input.events ?? null }),
-      onboardingSection(sections),
-      sessionsSection(sections),
-      reproduceSection({ ...sections, script: input.script })
-    ]
-  };
-}
-function notices({ state }, facts, status) {
-  const found = [
-    notice(status.tone, text(status.words), text(state.reason === null ? "" : ` (${state.reason})`))
-  ];
-  if (facts.mock !== "none")
-    found.push(
-      notice(
-        "waiting",
-        strong(facts.mock === "all" ? "Mock run." : "Partly mock."),
-        text(
-          facts.mock === "all" ? " The built-in mock runtime played all of this work from a script. No model took part, and nothing here says anything about real work." : " The built-in mock runtime played some of this work from a script. What it did says nothing about real work."
-        )
-      )
-    );
-  if (facts.undecided.length > 0)
-    found.push(
-      notice(
-        "waiting",
-        strong("Needs an arbiter."),
-        text(
-          ` ${plural(facts.undecided.length, "job")} finished, but no independent arbiter has accepted the work: `
-        ),
-        ...idList(facts.undecided.map(({ plan }) => plan.id)),
-        text(".")
-      )
-    );
-  return found;
-}
-function keyFacts(input, facts) {
-  const { graph, state, runDir } = input;
-  const { status, outcome } = facts;
-  const row = (label, ...value) => ({ label, value });
-  return [
-    row("Run", code(state.runId)),
-    row("Spec", ...graph.specPath === null ? [text("given inline")] : [code(graph.specPath)]),
-    row("Outcome wanted", text(graph.outcome ?? "not stated", 500)),
-    row("Directory", code(runDir)),
-    row(
-      "Started",
-      time(state.createdAt),
-      ...state.endedAt === null ? [] : [text(", settled "), time(state.endedAt)],
-      text(", reported "),
-      time(new Date(input.now).toISOString())
-    ),
-    row("Harness", text(state.harness.name), text(state.harness.subagents ? ", dispatches subagents" : "")),
-    row(
-      "Jobs",
-      text(
-        `${status.success} success, ${status.failed} failed, ${status.blocked} blocked, ${status.running} running, ${status.queued} queued, ${status.interrupted} interrupted`
-      )
-    ),
-    row(
-      "Outcomes",
-      text(
-        `${outcome.accepted} accepted, ${outcome.rejected} rejected, ${outcome.failed} failed, ${outcome.blocked} blocked, ${outcome.pending} pending`
-      )
-    ),
-    row("Accepted without C3", text(`${facts.acceptedWithoutC3} of ${facts.jobs.length}`)),
-    row("Checks", text(`${facts.checks.passed} of ${facts.checks.total} passed`)),
-    row("Decision plane", ...planeInline()),
-    row("Credentials", ...credentialsInline()),
-    row("Benchmarks", ...benchmarksInline({ facts })),
-    row("Trace", ...traceInline(input.trace))
-  ];
-}
-
-// scripts/src/prove/report.ts
-var renderReport = (input) => markdown(buildReport(input));
-function markdown(model) {
-  const parts = [
-    `# ${inlineText(model.title)}`,
-    ...model.notices.map(blockText),
-    tableText(
-      ["", ""],
-      model.facts.map(({ label, value }) => [[{ kind: "strong", text: label }], value])
-    ),
-    ...model.sections.flatMap((section2) => [
-      `## ${markdownText(section2.title)}`,
-      ...section2.blocks.map(blockText)
-    ])
-  ];
-  return `${parts.join("\n\n")}
-`;
-}
-function blockText(block2) {
-  switch (block2.kind) {
-    case "paragraph":
-      return markdownLine(inlineText(block2.inline));
-    case "notice":
-      return `> ${markdownLine(inlineText(block2.inline))}`;
-    case "subheading":
-      return `### ${inlineText(block2.inline)}`;
-    case "entry":
-      return `### ${inlineText(block2.heading)}
-
-${listText(block2.items)}`;
-    case "list":
-      return listText(block2.items);
-    case "table":
-      return tableText(block2.head, block2.rows);
-    case "commands":
-      return markdownFence(block2.lines, "sh");
-  }
-}
-var listText = (items2) => items2.map((item) => `- ${markdownLine(inlineText(item))}`).join("\n");
-function tableText(head2, rows) {
-  const line = (cells2) => `| ${cells2.join(" | ")} |`;
-  return [
-    line(head2.map((cell) => markdownText(cell))),
-    line(head2.map(() => "---")),
-    ...rows.map((cells2) => line(cells2.map((cell) => inlineText(cell) || " ")))
-  ].join("\n");
-}
-var inlineText = (inline2) => inline2.map(spanText).join("");
-function spanText(span) {
-  switch (span.kind) {
-    case "text":
-    case "badge":
-      return markdownText(span.text);
-    case "strong":
-      return span.text === "" ? "" : `**${markdownText(span.text)}**`;
-    case "code":
-      return markdownCode(span.text);
-  }
-}
-
-// node_modules/html-void-elements/index.js
-var htmlVoidElements = [
-  "area",
-  "base",
-  "basefont",
-  "bgsound",
-  "br",
-  "col",
-  "command",
-  "embed",
-  "frame",
-  "hr",
-  "image",
-  "img",
-  "input",
-  "keygen",
-  "link",
-  "meta",
-  "param",
-  "source",
-  "track",
-  "wbr"
-];
-
-// node_modules/property-information/lib/util/schema.js
-var Schema = class {
-  /**
-   * @param {SchemaType['property']} property
-   *   Property.
-   * @param {SchemaType['normal']} normal
-   *   Normal.
-   * @param {Space | undefined} [space]
-   *   Space.
-   * @returns
-   *   Schema.
-   */
-  constructor(property, normal, space) {
-    this.normal = normal;
-    this.property = property;
-    if (space) {
-      this.space = space;
-    }
-  }
-};
-Schema.prototype.normal = {};
-Schema.prototype.property = {};
-Schema.prototype.space = void 0;
-
-// node_modules/property-information/lib/util/merge.js
-function merge(definitions, space) {
-  const property = {};
-  const normal = {};
-  for (const definition of definitions) {
-    Object.assign(property, definition.property);
-    Object.assign(normal, definition.normal);
-  }
-  return new Schema(property, normal, space);
-}
-
-// node_modules/property-information/lib/normalize.js
-function normalize(value) {
-  return value.toLowerCase();
-}
-
-// node_modules/property-information/lib/util/info.js
-var Info = class {
-  /**
-   * @param {string} property
-   *   Property.
-   * @param {string} attribute
-   *   Attribute.
-   * @returns
-   *   Info.
-   */
-  constructor(property, attribute) {
-    this.attribute = attribute;
-    this.property = property;
-  }
-};
-Info.prototype.attribute = "";
-Info.prototype.booleanish = false;
-Info.prototype.boolean = false;
-Info.prototype.commaOrSpaceSeparated = false;
-Info.prototype.commaSeparated = false;
-Info.prototype.defined = false;
-Info.prototype.mustUseProperty = false;
-Info.prototype.number = false;
-Info.prototype.overloadedBoolean = false;
-Info.prototype.property = "";
-Info.prototype.spaceSeparated = false;
-Info.prototype.space = void 0;
-
-// node_modules/property-information/lib/util/types.js
-var types_exports = {};
-__export(types_exports, {
-  boolean: () => boolean,
-  booleanish: () => booleanish,
-  commaOrSpaceSeparated: () => commaOrSpaceSeparated,
-  commaSeparated: () => commaSeparated,
-  number: () => number,
-  overloadedBoolean: () => overloadedBoolean,
-  spaceSeparated: () => spaceSeparated
-});
-var powers = 0;
-var boolean = increment();
-var booleanish = increment();
-var overloadedBoolean = increment();
-var number = increment();
-var spaceSeparated = increment();
-var commaSeparated = increment();
-var commaOrSpaceSeparated = increment();
-function increment() {
-  return 2 ** ++powers;
-}
-
-// node_modules/property-information/lib/util/defined-info.js
-var checks2 = (
-  /** @type {ReadonlyArray<keyof typeof types>} */
-  Object.keys(types_exports)
-);
-var DefinedInfo = class extends Info {
-  /**
-   * @constructor
-   * @param {string} property
-   *   Property.
-   * @param {string} attribute
-   *   Attribute.
-   * @param {number | null | undefined} [mask]
-   *   Mask.
-   * @param {Space | undefined} [space]
-   *   Space.
-   * @returns
-   *   Info.
-   */
-  constructor(property, attribute, mask, space) {
-    let index = -1;
-    super(property, attribute);
-    mark(this, "space", space);
-    if (typeof mask === "number") {
-      while (++index < checks2.length) {
-        const check = checks2[index];
-        mark(this, checks2[index], (mask & types_exports[check]) === types_exports[check]);
-      }
-    }
-  }
-};
-DefinedInfo.prototype.defined = true;
-function mark(values, key2, value) {
-  if (value) {
-    values[key2] = value;
-  }
-}
-
-// node_modules/property-information/lib/util/create.js
-function create(definition) {
-  const properties = {};
-  const normals = {};
-  for (const [property, value] of Object.entries(definition.properties)) {
-    const info = new DefinedInfo(
-      property,
-      definition.transform(definition.attributes || {}, property),
-      value,
-      definition.space
-    );
-    if (definition.mustUseProperty && definition.mustUseProperty.includes(property)) {
-      info.mustUseProperty = true;
-    }
-    properties[property] = info;
-    normals[normalize(property)] = property;
-    normals[normalize(info.attribute)] = property;
-  }
-  return new Schema(properties, normals, definition.space);
-}
-
-// node_modules/property-information/lib/aria.js
-var aria = create({
-  properties: {
-    ariaActiveDescendant: null,
-    ariaAtomic: booleanish,
-    ariaAutoComplete: null,
-    ariaBusy: booleanish,
-    ariaChecked: booleanish,
-    ariaColCount: number,
-    ariaColIndex: number,
-    ariaColSpan: number,
-    ariaControls: spaceSeparated,
-    ariaCurrent: null,
-    ariaDescribedBy: spaceSeparated,
-    ariaDetails: null,
-    ariaDisabled: booleanish,
-    ariaDropEffect: spaceSeparated,
-    ariaErrorMessage: null,
-    ariaExpanded: booleanish,
-    ariaFlowTo: spaceSeparated,
-    ariaGrabbed: booleanish,
-    ariaHasPopup: null,
-    ariaHidden: booleanish,
-    ariaInvalid: null,
-    ariaKeyShortcuts: null,
-    ariaLabel: null,
-    ariaLabelledBy: spaceSeparated,
-    ariaLevel: number,
-    ariaLive: null,
-    ariaModal: booleanish,
-    ariaMultiLine: booleanish,
-    ariaMultiSelectable: booleanish,
-    ariaOrientation: null,
-    ariaOwns: spaceSeparated,
-    ariaPlaceholder: null,
-    ariaPosInSet: number,
-    ariaPressed: booleanish,
-    ariaReadOnly: booleanish,
-    ariaRelevant: null,
-    ariaRequired: booleanish,
-    ariaRoleDescription: spaceSeparated,
-    ariaRowCount: number,
-    ariaRowIndex: number,
-    ariaRowSpan: number,
-    ariaSelected: booleanish,
-    ariaSetSize: number,
-    ariaSort: null,
-    ariaValueMax: number,
-    ariaValueMin: number,
-    ariaValueNow: number,
-    ariaValueText: null,
-    role: null
-  },
-  transform(_, property) {
-    return property === "role" ? property : "aria-" + property.slice(4).toLowerCase();
-  }
-});
-
-// node_modules/property-information/lib/util/case-sensitive-transform.js
-function caseSensitiveTransform(attributes, attribute) {
-  return attribute in attributes ? attributes[attribute] : attribute;
-}
-
-// node_modules/property-information/lib/util/case-insensitive-transform.js
-function caseInsensitiveTransform(attributes, property) {
-  return caseSensitiveTransform(attributes, property.toLowerCase());
-}
-
-// node_modules/property-information/lib/html.js
-var html = create({
-  attributes: {
-    acceptcharset: "accept-charset",
-    classname: "class",
-    htmlfor: "for",
-    httpequiv: "http-equiv"
-  },
-  mustUseProperty: ["checked", "multiple", "muted", "selected"],
-  properties: {
-    // Standard Properties.
-    abbr: null,
-    accept: commaSeparated,
-    acceptCharset: spaceSeparated,
-    accessKey: spaceSeparated,
-    action: null,
-    allow: null,
-    allowFullScreen: boolean,
-    allowPaymentRequest: boolean,
-    allowUserMedia: boolean,
-    alpha: boolean,
-    alt: null,
-    as: null,
-    async: boolean,
-    autoCapitalize: null,
-    autoComplete: spaceSeparated,
-    autoFocus: boolean,
-    autoPlay: boolean,
-    blocking: spaceSeparated,
-    capture: null,
-    charSet: null,
-    checked: boolean,
-    cite: null,
-    className: spaceSeparated,
-    closedBy: null,
-    colorSpace: null,
-    cols: number,
-    colSpan: number,
-    command: null,
-    commandFor: null,
-    content: null,
-    contentEditable: booleanish,
-    controls: boolean,
-    controlsList: spaceSeparated,
-    coords: number | commaSeparated,
-    crossOrigin: null,
-    data: null,
-    dateTime: null,
-    decoding: null,
-    default: boolean,
-    defer: boolean,
-    dir: null,
-    dirName: null,
-    disabled: boolean,
-    download: overloadedBoolean,
-    draggable: booleanish,
-    encType: null,
-    enterKeyHint: null,
-    fetchPriority: null,
-    form: null,
-    formAction: null,
-    formEncType: null,
-    formMethod: null,
-    formNoValidate: boolean,
-    formTarget: null,
-    headers: spaceSeparated,
-    height: number,
-    hidden: overloadedBoolean,
-    high: number,
-    href: null,
-    hrefLang: null,
-    htmlFor: spaceSeparated,
-    httpEquiv: spaceSeparated,
-    id: null,
-    imageSizes: null,
-    imageSrcSet: null,
-    inert: boolean,
-    inputMode: null,
-    integrity: null,
-    is: null,
-    isMap: boolean,
-    itemId: null,
-    itemProp: spaceSeparated,
-    itemRef: spaceSeparated,
-    itemScope: boolean,
-    itemType: spaceSeparated,
-    kind: null,
-    label: null,
-    lang: null,
-    language: null,
-    list: null,
-    loading: null,
-    loop: boolean,
-    low: number,
-    manifest: null,
-    max: null,
-    maxLength: number,
-    media: null,
-    method: null,
-    min: null,
-    minLength: number,
-    multiple: boolean,
-    muted: boolean,
-    name: null,
-    nonce: null,
-    noModule: boolean,
-    noValidate: boolean,
-    onAbort: null,
-    onAfterPrint: null,
-    onAuxClick: null,
-    onBeforeMatch: null,
-    onBeforePrint: null,
-    onBeforeToggle: null,
-    onBeforeUnload: null,
-    onBlur: null,
-    onCancel: null,
-    onCanPlay: null,
-    onCanPlayThrough: null,
-    onChange: null,
-    onClick: null,
-    onClose: null,
-    onContextLost: null,
-    onContextMenu: null,
-    onContextRestored: null,
-    onCopy: null,
-    onCueChange: null,
-    onCut: null,
-    onDblClick: null,
-    onDrag: null,
-    onDragEnd: null,
-    onDragEnter: null,
-    onDragExit: null,
-    onDragLeave: null,
-    onDragOver: null,
-    onDragStart: null,
-    onDrop: null,
-    onDurationChange: null,
-    onEmptied: null,
-    onEnded: null,
-    onError: null,
-    onFocus: null,
-    onFormData: null,
-    onHashChange: null,
-    onInput: null,
-    onInvalid: null,
-    onKeyDown: null,
-    onKeyPress: null,
-    onKeyUp: null,
-    onLanguageChange: null,
-    onLoad: null,
-    onLoadedData: null,
-    onLoadedMetadata: null,
-    onLoadEnd: null,
-    onLoadStart: null,
-    onMessage: null,
-    onMessageError: null,
-    onMouseDown: null,
-    onMouseEnter: null,
-    onMouseLeave: null,
-    onMouseMove: null,
-    onMouseOut: null,
-    onMouseOver: null,
-    onMouseUp: null,
-    onOffline: null,
-    onOnline: null,
-    onPageHide: null,
-    onPageShow: null,
-    onPaste: null,
-    onPause: null,
-    onPlay: null,
-    onPlaying: null,
-    onPopState: null,
-    onProgress: null,
-    onRateChange: null,
-    onRejectionHandled: null,
-    onReset: null,
-    onResize: null,
-    onScroll: null,
-    onScrollEnd: null,
-    onSecurityPolicyViolation: null,
-    onSeeked: null,
-    onSeeking: null,
-    onSelect: null,
-    onSlotChange: null,
-    onStalled: null,
-    onStorage: null,
-    onSubmit: null,
-    onSuspend: null,
-    onTimeUpdate: null,
-    onToggle: null,
-    onUnhandledRejection: null,
-    onUnload: null,
-    onVolumeChange: null,
-    onWaiting: null,
-    onWheel: null,
-    open: boolean,
-    optimum: number,
-    pattern: null,
-    ping: spaceSeparated,
-    placeholder: null,
-    playsInline: boolean,
-    popover: null,
-    popoverTarget: null,
-    popoverTargetAction: null,
-    poster: null,
-    preload: null,
-    readOnly: boolean,
-    referrerPolicy: null,
-    rel: spaceSeparated,
-    required: boolean,
-    reversed: boolean,
-    rows: number,
-    rowSpan: number,
-    sandbox: spaceSeparated,
-    scope: null,
-    scoped: boolean,
-    seamless: boolean,
-    selected: boolean,
-    shadowRootClonable: boolean,
-    shadowRootCustomElementRegistry: boolean,
-    shadowRootDelegatesFocus: boolean,
-    shadowRootMode: null,
-    shadowRootSerializable: boolean,
-    shape: null,
-    size: number,
-    sizes: null,
-    slot: null,
-    span: number,
-    spellCheck: booleanish,
-    src: null,
-    srcDoc: null,
-    srcLang: null,
-    srcSet: null,
-    start: number,
-    step: null,
-    style: null,
-    tabIndex: number,
-    target: null,
-    title: null,
-    translate: null,
-    type: null,
-    typeMustMatch: boolean,
-    useMap: null,
-    value: booleanish,
-    width: number,
-    wrap: null,
-    writingSuggestions: null,
-    // Legacy.
-    // See: https://html.spec.whatwg.org/#other-elements,-attributes-and-apis
-    align: null,
-    // Several. Use CSS `text-align` instead,
-    aLink: null,
-    // `<body>`. Use CSS `a:active {color}` instead
-    archive: spaceSeparated,
-    // `<object>`. List of URIs to archives
-    axis: null,
-    // `<td>` and `<th>`. Use `scope` on `<th>`
-    background: null,
-    // `<body>`. Use CSS `background-image` instead
-    bgColor: null,
-    // `<body>` and table elements. Use CSS `background-color` instead
-    border: number,
-    // `<table>`. Use CSS `border-width` instead,
-    borderColor: null,
-    // `<table>`. Use CSS `border-color` instead,
-    bottomMargin: number,
-    // `<body>`
-    cellPadding: null,
-    // `<table>`
-    cellSpacing: null,
-    // `<table>`
-    char: null,
-    // Several table elements. When `align=char`, sets the character to align on
-    charOff: null,
-    // Several table elements. When `char`, offsets the alignment
-    classId: null,
-    // `<object>`
-    clear: null,
-    // `<br>`. Use CSS `clear` instead
-    code: null,
-    // `<object>`
-    codeBase: null,
-    // `<object>`
-    codeType: null,
-    // `<object>`
-    color: null,
-    // `<font>` and `<hr>`. Use CSS instead
-    compact: boolean,
-    // Lists. Use CSS to reduce space between items instead
-    declare: boolean,
-    // `<object>`
-    event: null,
-    // `<script>`
-    face: null,
-    // `<font>`. Use CSS instead
-    frame: null,
-    // `<table>`
-    frameBorder: null,
-    // `<iframe>`. Use CSS `border` instead
-    hSpace: number,
-    // `<img>` and `<object>`
-    leftMargin: number,
-    // `<body>`
-    link: null,
-    // `<body>`. Use CSS `a:link {color: *}` instead
-    longDesc: null,
-    // `<frame>`, `<iframe>`, and `<img>`. Use an `<a>`
-    lowSrc: null,
-    // `<img>`. Use a `<picture>`
-    marginHeight: number,
-    // `<body>`
-    marginWidth: number,
-    // `<body>`
-    noResize: boolean,
-    // `<frame>`
-    noHref: boolean,
-    // `<area>`. Use no href instead of an explicit `nohref`
-    noShade: boolean,
-    // `<hr>`. Use background-color and height instead of borders
-    noWrap: boolean,
-    // `<td>` and `<th>`
-    object: null,
-    // `<applet>`
-    profile: null,
-    // `<head>`
-    prompt: null,
-    // `<isindex>`
-    rev: null,
-    // `<link>`
-    rightMargin: number,
-    // `<body>`
-    rules: null,
-    // `<table>`
-    scheme: null,
-    // `<meta>`
-    scrolling: booleanish,
-    // `<frame>`. Use overflow in the child context
-    standby: null,
-    // `<object>`
-    summary: null,
-    // `<table>`
-    text: null,
-    // `<body>`. Use CSS `color` instead
-    topMargin: number,
-    // `<body>`
-    valueType: null,
-    // `<param>`
-    version: null,
-    // `<html>`. Use a doctype.
-    vAlign: null,
-    // Several. Use CSS `vertical-align` instead
-    vLink: null,
-    // `<body>`. Use CSS `a:visited {color}` instead
-    vSpace: number,
-    // `<img>` and `<object>`
-    // Non-standard Properties.
-    allowTransparency: null,
-    autoCorrect: null,
-    autoSave: null,
-    credentialless: boolean,
-    disablePictureInPicture: boolean,
-    disableRemotePlayback: boolean,
-    exportParts: commaSeparated,
-    part: spaceSeparated,
-    prefix: null,
-    property: null,
-    results: number,
-    security: null,
-    unselectable: null
-  },
-  space: "html",
-  transform: caseInsensitiveTransform
-});
-
-// node_modules/property-information/lib/svg.js
-var svg = create({
-  attributes: {
-    accentHeight: "accent-height",
-    alignmentBaseline: "alignment-baseline",
-    arabicForm: "arabic-form",
-    baselineShift: "baseline-shift",
-    capHeight: "cap-height",
-    className: "class",
-    clipPath: "clip-path",
-    clipRule: "clip-rule",
-    colorInterpolation: "color-interpolation",
-    colorInterpolationFilters: "color-interpolation-filters",
-    colorProfile: "color-profile",
-    colorRendering: "color-rendering",
-    crossOrigin: "crossorigin",
-    dataType: "datatype",
-    dominantBaseline: "dominant-baseline",
-    enableBackground: "enable-background",
-    fillOpacity: "fill-opacity",
-    fillRule: "fill-rule",
-    floodColor: "flood-color",
-    floodOpacity: "flood-opacity",
-    fontFamily: "font-family",
-    fontSize: "font-size",
-    fontSizeAdjust: "font-size-adjust",
-    fontStretch: "font-stretch",
-    fontStyle: "font-style",
-    fontVariant: "font-variant",
-    fontWeight: "font-weight",
-    glyphName: "glyph-name",
-    glyphOrientationHorizontal: "glyph-orientation-horizontal",
-    glyphOrientationVertical: "glyph-orientation-vertical",
-    hrefLang: "hreflang",
-    horizAdvX: "horiz-adv-x",
-    horizOriginX: "horiz-origin-x",
-    horizOriginY: "horiz-origin-y",
-    imageRendering: "image-rendering",
-    letterSpacing: "letter-spacing",
-    lightingColor: "lighting-color",
-    markerEnd: "marker-end",
-    markerMid: "marker-mid",
-    markerStart: "marker-start",
-    maskType: "mask-type",
-    navDown: "nav-down",
-    navDownLeft: "nav-down-left",
-    navDownRight: "nav-down-right",
-    navLeft: "nav-left",
-    navNext: "nav-next",
-    navPrev: "nav-prev",
-    navRight: "nav-right",
-    navUp: "nav-up",
-    navUpLeft: "nav-up-left",
-    navUpRight: "nav-up-right",
-    onAbort: "onabort",
-    onActivate: "onactivate",
-    onAfterPrint: "onafterprint",
-    onBeforePrint: "onbeforeprint",
-    onBegin: "onbegin",
-    onCancel: "oncancel",
-    onCanPlay: "oncanplay",
-    onCanPlayThrough: "oncanplaythrough",
-    onChange: "onchange",
-    onClick: "onclick",
-    onClose: "onclose",
-    onCopy: "oncopy",
-    onCueChange: "oncuechange",
-    onCut: "oncut",
-    onDblClick: "ondblclick",
-    onDrag: "ondrag",
-    onDragEnd: "ondragend",
-    onDragEnter: "ondragenter",
-    onDragExit: "ondragexit",
-    onDragLeave: "ondragleave",
-    onDragOver: "ondragover",
-    onDragStart: "ondragstart",
-    onDrop: "ondrop",
-    onDurationChange: "ondurationchange",
-    onEmptied: "onemptied",
-    onEnd: "onend",
-    onEnded: "onended",
-    onError: "onerror",
-    onFocus: "onfocus",
-    onFocusIn: "onfocusin",
-    onFocusOut: "onfocusout",
-    onHashChange: "onhashchange",
-    onInput: "oninput",
-    onInvalid: "oninvalid",
-    onKeyDown: "onkeydown",
-    onKeyPress: "onkeypress",
-    onKeyUp: "onkeyup",
-    onLoad: "onload",
-    onLoadedData: "onloadeddata",
-    onLoadedMetadata: "onloadedmetadata",
-    onLoadStart: "onloadstart",
-    onMessage: "onmessage",
-    onMouseDown: "onmousedown",
-    onMouseEnter: "onmouseenter",
-    onMouseLeave: "onmouseleave",
-    onMouseMove: "onmousemove",
-    onMouseOut: "onmouseout",
-    onMouseOver: "onmouseover",
-    onMouseUp: "onmouseup",
-    onMouseWheel: "onmousewheel",
-    onOffline: "onoffline",
-    onOnline: "ononline",
-    onPageHide: "onpagehide",
-    onPageShow: "onpageshow",
-    onPaste: "onpaste",
-    onPause: "onpause",
-    onPlay: "onplay",
-    onPlaying: "onplaying",
-    onPopState: "onpopstate",
-    onProgress: "onprogress",
-    onRateChange: "onratechange",
-    onRepeat: "onrepeat",
-    onReset: "onreset",
-    onResize: "onresize",
-    onScroll: "onscroll",
-    onSeeked: "onseeked",
-    onSeeking: "onseeking",
-    onSelect: "onselect",
-    onShow: "onshow",
-    onStalled: "onstalled",
-    onStorage: "onstorage",
-    onSubmit: "onsubmit",
-    onSuspend: "onsuspend",
-    onTimeUpdate: "ontimeupdate",
-    onToggle: "ontoggle",
-    onUnload: "onunload",
-    onVolumeChange: "onvolumechange",
-    onWaiting: "onwaiting",
-    onZoom: "onzoom",
-    overlinePosition: "overline-position",
-    overlineThickness: "overline-thickness",
-    paintOrder: "paint-order",
-    panose1: "panose-1",
-    pointerEvents: "pointer-events",
-    referrerPolicy: "referrerpolicy",
-    renderingIntent: "rendering-intent",
-    shapeRendering: "shape-rendering",
-    stopColor: "stop-color",
-    stopOpacity: "stop-opacity",
-    strikethroughPosition: "strikethrough-position",
-    strikethroughThickness: "strikethrough-thickness",
-    strokeDashArray: "stroke-dasharray",
-    strokeDashOffset: "stroke-dashoffset",
-    strokeLineCap: "stroke-linecap",
-    strokeLineJoin: "stroke-linejoin",
-    strokeMiterLimit: "stroke-miterlimit",
-    strokeOpacity: "stroke-opacity",
-    strokeWidth: "stroke-width",
-    tabIndex: "tabindex",
-    textAnchor: "text-anchor",
-    textDecoration: "text-decoration",
-    textRendering: "text-rendering",
-    transformOrigin: "transform-origin",
-    typeOf: "typeof",
-    underlinePosition: "underline-position",
-    underlineThickness: "underline-thickness",
-    unicodeBidi: "unicode-bidi",
-    unicodeRange: "unicode-range",
-    unitsPerEm: "units-per-em",
-    vAlphabetic: "v-alphabetic",
-    vHanging: "v-hanging",
-    vIdeographic: "v-ideographic",
-    vMathematical: "v-mathematical",
-    vectorEffect: "vector-effect",
-    vertAdvY: "vert-adv-y",
-    vertOriginX: "vert-origin-x",
-    vertOriginY: "vert-origin-y",
-    wordSpacing: "word-spacing",
-    writingMode: "writing-mode",
-    xHeight: "x-height",
-    // These were camelcased in Tiny. Now lowercased in SVG 2
-    playbackOrder: "playbackorder",
-    timelineBegin: "timelinebegin"
-  },
-  properties: {
-    about: commaOrSpaceSeparated,
-    accentHeight: number,
-    accumulate: null,
-    additive: null,
-    alignmentBaseline: null,
-    alphabetic: number,
-    amplitude: number,
-    arabicForm: null,
-    ascent: number,
-    attributeName: null,
-    attributeType: null,
-    azimuth: number,
-    bandwidth: null,
-    baselineShift: null,
-    baseFrequency: null,
-    baseProfile: null,
-    bbox: null,
-    begin: null,
-    bias: number,
-    by: null,
-    calcMode: null,
-    capHeight: number,
-    className: spaceSeparated,
-    clip: null,
-    clipPath: null,
-    clipPathUnits: null,
-    clipRule: null,
-    color: null,
-    colorInterpolation: null,
-    colorInterpolationFilters: null,
-    colorProfile: null,
-    colorRendering: null,
-    content: null,
-    contentScriptType: null,
-    contentStyleType: null,
-    crossOrigin: null,
-    cursor: null,
-    cx: null,
-    cy: null,
-    d: null,
-    dataType: null,
-    defaultAction: null,
-    descent: number,
-    diffuseConstant: number,
-    direction: null,
-    display: null,
-    dur: null,
-    divisor: number,
-    dominantBaseline: null,
-    download: boolean,
-    dx: null,
-    dy: null,
-    edgeMode: null,
-    editable: null,
-    elevation: number,
-    enableBackground: null,
-    end: null,
-    event: null,
-    exponent: number,
-    externalResourcesRequired: null,
-    fill: null,
-    fillOpacity: number,
-    fillRule: null,
-    filter: null,
-    filterRes: null,
-    filterUnits: null,
-    floodColor: null,
-    floodOpacity: null,
-    focusable: null,
-    focusHighlight: null,
-    fontFamily: null,
-    fontSize: null,
-    fontSizeAdjust: null,
-    fontStretch: null,
-    fontStyle: null,
-    fontVariant: null,
-    fontWeight: null,
-    format: null,
-    fr: null,
-    from: null,
-    fx: null,
-    fy: null,
-    g1: commaSeparated,
-    g2: commaSeparated,
-    glyphName: commaSeparated,
-    glyphOrientationHorizontal: null,
-    glyphOrientationVertical: null,
-    glyphRef: null,
-    gradientTransform: null,
-    gradientUnits: null,
-    handler: null,
-    hanging: number,
-    hatchContentUnits: null,
-    hatchUnits: null,
-    height: null,
-    href: null,
-    hrefLang: null,
-    horizAdvX: number,
-    horizOriginX: number,
-    horizOriginY: number,
-    id: null,
-    ideographic: number,
-    imageRendering: null,
-    initialVisibility: null,
-    in: null,
-    in2: null,
-    intercept: number,
-    k: number,
-    k1: number,
-    k2: number,
-    k3: number,
-    k4: number,
-    kernelMatrix: commaOrSpaceSeparated,
-    kernelUnitLength: null,
-    keyPoints: null,
-    // SEMI_COLON_SEPARATED
-    keySplines: null,
-    // SEMI_COLON_SEPARATED
-    keyTimes: null,
-    // SEMI_COLON_SEPARATED
-    kerning: null,
-    lang: null,
-    lengthAdjust: null,
-    letterSpacing: null,
-    lightingColor: null,
-    limitingConeAngle: number,
-    local: null,
-    markerEnd: null,
-    markerMid: null,
-    markerStart: null,
-    markerHeight: null,
-    markerUnits: null,
-    markerWidth: null,
-    mask: null,
-    maskContentUnits: null,
-    maskType: null,
-    maskUnits: null,
-    mathematical: null,
-    max: null,
-    media: null,
-    mediaCharacterEncoding: null,
-    mediaContentEncodings: null,
-    mediaSize: number,
-    mediaTime: null,
-    method: null,
-    min: null,
-    mode: null,
-    name: null,
-    navDown: null,
-    navDownLeft: null,
-    navDownRight: null,
-    navLeft: null,
-    navNext: null,
-    navPrev: null,
-    navRight: null,
-    navUp: null,
-    navUpLeft: null,
-    navUpRight: null,
-    numOctaves: null,
-    observer: null,
-    offset: null,
-    onAbort: null,
-    onActivate: null,
-    onAfterPrint: null,
-    onBeforePrint: null,
-    onBegin: null,
-    onCancel: null,
-    onCanPlay: null,
-    onCanPlayThrough: null,
-    onChange: null,
-    onClick: null,
-    onClose: null,
-    onCopy: null,
-    onCueChange: null,
-    onCut: null,
-    onDblClick: null,
-    onDrag: null,
-    onDragEnd: null,
-    onDragEnter: null,
-    onDragExit: null,
-    onDragLeave: null,
-    onDragOver: null,
-    onDragStart: null,
-    onDrop: null,
-    onDurationChange: null,
-    onEmptied: null,
-    onEnd: null,
-    onEnded: null,
-    onError: null,
-    onFocus: null,
-    onFocusIn: null,
-    onFocusOut: null,
-    onHashChange: null,
-    onInput: null,
-    onInvalid: null,
-    onKeyDown: null,
-    onKeyPress: null,
-    onKeyUp: null,
-    onLoad: null,
-    onLoadedData: null,
-    onLoadedMetadata: null,
-    onLoadStart: null,
-    onMessage: null,
-    onMouseDown: null,
-    onMouseEnter: null,
-    onMouseLeave: null,
-    onMouseMove: null,
-    onMouseOut: null,
-    onMouseOver: null,
-    onMouseUp: null,
-    onMouseWheel: null,
-    onOffline: null,
-    onOnline: null,
-    onPageHide: null,
-    onPageShow: null,
-    onPaste: null,
-    onPause: null,
-    onPlay: null,
-    onPlaying: null,
-    onPopState: null,
-    onProgress: null,
-    onRateChange: null,
-    onRepeat: null,
-    onReset: null,
-    onResize: null,
-    onScroll: null,
-    onSeeked: null,
-    onSeeking: null,
-    onSelect: null,
-    onShow: null,
-    onStalled: null,
-    onStorage: null,
-    onSubmit: null,
-    onSuspend: null,
-    onTimeUpdate: null,
-    onToggle: null,
-    onUnload: null,
-    onVolumeChange: null,
-    onWaiting: null,
-    onZoom: null,
-    opacity: null,
-    operator: null,
-    order: null,
-    orient: null,
-    orientation: null,
-    origin: null,
-    overflow: null,
-    overlay: null,
-    overlinePosition: number,
-    overlineThickness: number,
-    paintOrder: null,
-    panose1: null,
-    path: null,
-    pathLength: number,
-    patternContentUnits: null,
-    patternTransform: null,
-    patternUnits: null,
-    phase: null,
-    ping: spaceSeparated,
-    pitch: null,
-    playbackOrder: null,
-    pointerEvents: null,
-    points: null,
-    pointsAtX: number,
-    pointsAtY: number,
-    pointsAtZ: number,
-    preserveAlpha: null,
-    preserveAspectRatio: null,
-    primitiveUnits: null,
-    propagate: null,
-    property: commaOrSpaceSeparated,
-    r: null,
-    radius: null,
-    referrerPolicy: null,
-    refX: null,
-    refY: null,
-    rel: commaOrSpaceSeparated,
-    rev: commaOrSpaceSeparated,
-    renderingIntent: null,
-    repeatCount: null,
-    repeatDur: null,
-    requiredExtensions: commaOrSpaceSeparated,
-    requiredFeatures: commaOrSpaceSeparated,
-    requiredFonts: commaOrSpaceSeparated,
-    requiredFormats: commaOrSpaceSeparated,
-    resource: null,
-    restart: null,
-    result: null,
-    rotate: null,
-    rx: null,
-    ry: null,
-    scale: null,
-    seed: null,
-    shapeRendering: null,
-    side: null,
-    slope: null,
-    snapshotTime: null,
-    specularConstant: number,
-    specularExponent: number,
-    spreadMethod: null,
-    spacing: null,
-    startOffset: null,
-    stdDeviation: null,
-    stemh: null,
-    stemv: null,
-    stitchTiles: null,
-    stopColor: null,
-    stopOpacity: null,
-    strikethroughPosition: number,
-    strikethroughThickness: number,
-    string: null,
-    stroke: null,
-    strokeDashArray: commaOrSpaceSeparated,
-    strokeDashOffset: null,
-    strokeLineCap: null,
-    strokeLineJoin: null,
-    strokeMiterLimit: number,
-    strokeOpacity: number,
-    strokeWidth: null,
-    style: null,
-    surfaceScale: number,
-    syncBehavior: null,
-    syncBehaviorDefault: null,
-    syncMaster: null,
-    syncTolerance: null,
-    syncToleranceDefault: null,
-    systemLanguage: commaOrSpaceSeparated,
-    tabIndex: number,
-    tableValues: null,
-    target: null,
-    targetX: number,
-    targetY: number,
-    textAnchor: null,
-    textDecoration: null,
-    textRendering: null,
-    textLength: null,
-    timelineBegin: null,
-    title: null,
-    transformBehavior: null,
-    type: null,
-    typeOf: commaOrSpaceSeparated,
-    to: null,
-    transform: null,
-    transformOrigin: null,
-    u1: null,
-    u2: null,
-    underlinePosition: number,
-    underlineThickness: number,
-    unicode: null,
-    unicodeBidi: null,
-    unicodeRange: null,
-    unitsPerEm: number,
-    values: null,
-    vAlphabetic: number,
-    vMathematical: number,
-    vectorEffect: null,
-    vHanging: number,
-    vIdeographic: number,
-    version: null,
-    vertAdvY: number,
-    vertOriginX: number,
-    vertOriginY: number,
-    viewBox: null,
-    viewTarget: null,
-    visibility: null,
-    width: null,
-    widths: null,
-    wordSpacing: null,
-    writingMode: null,
-    x: null,
-    x1: null,
-    x2: null,
-    xChannelSelector: null,
-    xHeight: number,
-    y: null,
-    y1: null,
-    y2: null,
-    yChannelSelector: null,
-    z: null,
-    zoomAndPan: null
-  },
-  space: "svg",
-  transform: caseSensitiveTransform
-});
-
-// node_modules/property-information/lib/xlink.js
-var xlink = create({
-  properties: {
-    xLinkActuate: null,
-    xLinkArcRole: null,
-    xLinkHref: null,
-    xLinkRole: null,
-    xLinkShow: null,
-    xLinkTitle: null,
-    xLinkType: null
-  },
-  space: "xlink",
-  transform(_, property) {
-    return "xlink:" + property.slice(5).toLowerCase();
-  }
-});
-
-// node_modules/property-information/lib/xmlns.js
-var xmlns = create({
-  attributes: { xmlnsxlink: "xmlns:xlink" },
-  properties: { xmlnsXLink: null, xmlns: null },
-  space: "xmlns",
-  transform: caseInsensitiveTransform
-});
-
-// node_modules/property-information/lib/xml.js
-var xml = create({
-  properties: { xmlBase: null, xmlLang: null, xmlSpace: null },
-  space: "xml",
-  transform(_, property) {
-    return "xml:" + property.slice(3).toLowerCase();
-  }
-});
-
-// node_modules/property-information/lib/find.js
-var cap = /[A-Z]/g;
-var dash = /-[a-z]/g;
-var valid = /^data[-\w.:]+$/i;
-function find(schema, value) {
-  const normal = normalize(value);
-  let property = value;
-  let Type = Info;
-  if (normal in schema.normal) {
-    return schema.property[schema.normal[normal]];
-  }
-  if (normal.length > 4 && normal.slice(0, 4) === "data" && valid.test(value)) {
-    if (value.charAt(4) === "-") {
-      const rest = value.slice(5).replace(dash, camelcase);
-      property = "data" + rest.charAt(0).toUpperCase() + rest.slice(1);
-    } else {
-      const rest = value.slice(4);
-      if (!dash.test(rest)) {
-        let dashes = rest.replace(cap, kebab);
-        if (dashes.charAt(0) !== "-") {
-          dashes = "-" + dashes;
-        }
-        value = "data" + dashes;
-      }
-    }
-    Type = DefinedInfo;
-  }
-  return new Type(property, value);
-}
-function kebab($0) {
-  return "-" + $0.toLowerCase();
-}
-function camelcase($0) {
-  return $0.charAt(1).toUpperCase();
-}
-
-// node_modules/property-information/index.js
-var html2 = merge([aria, html, xlink, xmlns, xml], "html");
-var svg2 = merge([aria, svg, xlink, xmlns, xml], "svg");
-
-// node_modules/zwitch/index.js
-var own = {}.hasOwnProperty;
-function zwitch(key2, options) {
-  const settings = options || {};
-  function one2(value, ...parameters) {
-    let fn2 = one2.invalid;
-    const handlers = one2.handlers;
-    if (value && own.call(value, key2)) {
-      const id = String(value[key2]);
-      fn2 = own.call(handlers, id) ? handlers[id] : one2.unknown;
-    }
-    if (fn2) {
-      return fn2.call(this, value, ...parameters);
-    }
-  }
-  one2.handlers = settings.handlers || {};
-  one2.invalid = settings.invalid;
-  one2.unknown = settings.unknown;
-  return one2;
-}
-
-// node_modules/stringify-entities/lib/core.js
-var defaultSubsetRegex = /["&'<>`]/g;
-var surrogatePairsRegex = /[\uD800-\uDBFF][\uDC00-\uDFFF]/g;
-var controlCharactersRegex = (
-  // eslint-disable-next-line no-control-regex, unicorn/no-hex-escape
-  /[\x01-\t\v\f\x0E-\x1F\x7F\x81\x8D\x8F\x90\x9D\xA0-\uFFFF]/g
-);
-var regexEscapeRegex = /[|\\{}()[\]^$+*?.]/g;
-var subsetToRegexCache = /* @__PURE__ */ new WeakMap();
-function core(value, options) {
-  value = value.replace(
-    options.subset ? charactersToExpressionCached(options.subset) : defaultSubsetRegex,
-    basic
-  );
-  if (options.subset || options.escapeOnly) {
-    return value;
-  }
-  return value.replace(surrogatePairsRegex, surrogate).replace(controlCharactersRegex, basic);
-  function surrogate(pair, index, all2) {
-    return options.format(
-      (pair.charCodeAt(0) - 55296) * 1024 + pair.charCodeAt(1) - 56320 + 65536,
-      all2.charCodeAt(index + 2),
-      options
-    );
-  }
-  function basic(character, index, all2) {
-    return options.format(
-      character.charCodeAt(0),
-      all2.charCodeAt(index + 1),
-      options
-    );
-  }
-}
-function charactersToExpressionCached(subset) {
-  let cached = subsetToRegexCache.get(subset);
-  if (!cached) {
-    cached = charactersToExpression(subset);
-    subsetToRegexCache.set(subset, cached);
-  }
-  return cached;
-}
-function charactersToExpression(subset) {
-  const groups = [];
-  let index = -1;
-  while (++index < subset.length) {
-    groups.push(subset[index].replace(regexEscapeRegex, "\\$&"));
-  }
-  return new RegExp("(?:" + groups.join("|") + ")", "g");
-}
-
-// node_modules/stringify-entities/lib/util/to-hexadecimal.js
-var hexadecimalRegex = /[\dA-Fa-f]/;
-function toHexadecimal(code2, next, omit) {
-  const value = "&#x" + code2.toString(16).toUpperCase();
-  return omit && next && !hexadecimalRegex.test(String.fromCharCode(next)) ? value : value + ";";
-}
-
-// node_modules/stringify-entities/lib/util/to-decimal.js
-var decimalRegex = /\d/;
-function toDecimal(code2, next, omit) {
-  const value = "&#" + String(code2);
-  return omit && next && !decimalRegex.test(String.fromCharCode(next)) ? value : value + ";";
-}
-
-// node_modules/character-entities-legacy/index.js
-var characterEntitiesLegacy = [
-  "AElig",
-  "AMP",
-  "Aacute",
-  "Acirc",
-  "Agrave",
-  "Aring",
-  "Atilde",
-  "Auml",
-  "COPY",
-  "Ccedil",
-  "ETH",
-  "Eacute",
-  "Ecirc",
-  "Egrave",
-  "Euml",
-  "GT",
-  "Iacute",
-  "Icirc",
-  "Igrave",
-  "Iuml",
-  "LT",
-  "Ntilde",
-  "Oacute",
-  "Ocirc",
-  "Ograve",
-  "Oslash",
-  "Otilde",
-  "Ouml",
-  "QUOT",
-  "REG",
-  "THORN",
-  "Uacute",
-  "Ucirc",
-  "Ugrave",
-  "Uuml",
-  "Yacute",
-  "aacute",
-  "acirc",
-  "acute",
-  "aelig",
-  "agrave",
-  "amp",
-  "aring",
-  "atilde",
-  "auml",
-  "brvbar",
-  "ccedil",
-  "cedil",
-  "cent",
-  "copy",
-  "curren",
-  "deg",
-  "divide",
-  "eacute",
-  "ecirc",
-  "egrave",
-  "eth",
-  "euml",
-  "frac12",
-  "frac14",
-  "frac34",
-  "gt",
-  "iacute",
-  "icirc",
-  "iexcl",
-  "igrave",
-  "iquest",
-  "iuml",
-  "laquo",
-  "lt",
-  "macr",
-  "micro",
-  "middot",
-  "nbsp",
-  "not",
-  "ntilde",
-  "oacute",
-  "ocirc",
-  "ograve",
-  "ordf",
-  "ordm",
-  "oslash",
-  "otilde",
-  "ouml",
-  "para",
-  "plusmn",
-  "pound",
-  "quot",
-  "raquo",
-  "reg",
-  "sect",
-  "shy",
-  "sup1",
-  "sup2",
-  "sup3",
-  "szlig",
-  "thorn",
-  "times",
-  "uacute",
-  "ucirc",
-  "ugrave",
-  "uml",
-  "uuml",
-  "yacute",
-  "yen",
-  "yuml"
-];
-
-// node_modules/character-entities-html4/index.js
-var characterEntitiesHtml4 = {
-  nbsp: "\xA0",
-  iexcl: "\xA1",
-  cent: "\xA2",
-  pound: "\xA3",
-  curren: "\xA4",
-  yen: "\xA5",
-  brvbar: "\xA6",
-  sect: "\xA7",
-  uml: "\xA8",
-  copy: "\xA9",
-  ordf: "\xAA",
-  laquo: "\xAB",
-  not: "\xAC",
-  shy: "\xAD",
-  reg: "\xAE",
-  macr: "\xAF",
-  deg: "\xB0",
-  plusmn: "\xB1",
-  sup2: "\xB2",
-  sup3: "\xB3",
-  acute: "\xB4",
-  micro: "\xB5",
-  para: "\xB6",
-  middot: "\xB7",
-  cedil: "\xB8",
-  sup1: "\xB9",
-  ordm: "\xBA",
-  raquo: "\xBB",
-  frac14: "\xBC",
-  frac12: "\xBD",
-  frac34: "\xBE",
-  iquest: "\xBF",
-  Agrave: "\xC0",
-  Aacute: "\xC1",
-  Acirc: "\xC2",
-  Atilde: "\xC3",
-  Auml: "\xC4",
-  Aring: "\xC5",
-  AElig: "\xC6",
-  Ccedil: "\xC7",
-  Egrave: "\xC8",
-  Eacute: "\xC9",
-  Ecirc: "\xCA",
-  Euml: "\xCB",
-  Igrave: "\xCC",
-  Iacute: "\xCD",
-  Icirc: "\xCE",
-  Iuml: "\xCF",
-  ETH: "\xD0",
-  Ntilde: "\xD1",
-  Ograve: "\xD2",
-  Oacute: "\xD3",
-  Ocirc: "\xD4",
-  Otilde: "\xD5",
-  Ouml: "\xD6",
-  times: "\xD7",
-  Oslash: "\xD8",
-  Ugrave: "\xD9",
-  Uacute: "\xDA",
-  Ucirc: "\xDB",
-  Uuml: "\xDC",
-  Yacute: "\xDD",
-  THORN: "\xDE",
-  szlig: "\xDF",
-  agrave: "\xE0",
-  aacute: "\xE1",
-  acirc: "\xE2",
-  atilde: "\xE3",
-  auml: "\xE4",
-  aring: "\xE5",
-  aelig: "\xE6",
-  ccedil: "\xE7",
-  egrave: "\xE8",
-  eacute: "\xE9",
-  ecirc: "\xEA",
-  euml: "\xEB",
-  igrave: "\xEC",
-  iacute: "\xED",
-  icirc: "\xEE",
-  iuml: "\xEF",
-  eth: "\xF0",
-  ntilde: "\xF1",
-  ograve: "\xF2",
-  oacute: "\xF3",
-  ocirc: "\xF4",
-  otilde: "\xF5",
-  ouml: "\xF6",
-  divide: "\xF7",
-  oslash: "\xF8",
-  ugrave: "\xF9",
-  uacute: "\xFA",
-  ucirc: "\xFB",
-  uuml: "\xFC",
-  yacute: "\xFD",
-  thorn: "\xFE",
-  yuml: "\xFF",
-  fnof: "\u0192",
-  Alpha: "\u0391",
-  Beta: "\u0392",
-  Gamma: "\u0393",
-  Delta: "\u0394",
-  Epsilon: "\u0395",
-  Zeta: "\u0396",
-  Eta: "\u0397",
-  Theta: "\u0398",
-  Iota: "\u0399",
-  Kappa: "\u039A",
-  Lambda: "\u039B",
-  Mu: "\u039C",
-  Nu: "\u039D",
-  Xi: "\u039E",
-  Omicron: "\u039F",
-  Pi: "\u03A0",
-  Rho: "\u03A1",
-  Sigma: "\u03A3",
-  Tau: "\u03A4",
-  Upsilon: "\u03A5",
-  Phi: "\u03A6",
-  Chi: "\u03A7",
-  Psi: "\u03A8",
-  Omega: "\u03A9",
-  alpha: "\u03B1",
-  beta: "\u03B2",
-  gamma: "\u03B3",
-  delta: "\u03B4",
-  epsilon: "\u03B5",
-  zeta: "\u03B6",
-  eta: "\u03B7",
-  theta: "\u03B8",
-  iota: "\u03B9",
-  kappa: "\u03BA",
-  lambda: "\u03BB",
-  mu: "\u03BC",
-  nu: "\u03BD",
-  xi: "\u03BE",
-  omicron: "\u03BF",
-  pi: "\u03C0",
-  rho: "\u03C1",
-  sigmaf: "\u03C2",
-  sigma: "\u03C3",
-  tau: "\u03C4",
-  upsilon: "\u03C5",
-  phi: "\u03C6",
-  chi: "\u03C7",
-  psi: "\u03C8",
-  omega: "\u03C9",
-  thetasym: "\u03D1",
-  upsih: "\u03D2",
-  piv: "\u03D6",
-  bull: "\u2022",
-  hellip: "\u2026",
-  prime: "\u2032",
-  Prime: "\u2033",
-  oline: "\u203E",
-  frasl: "\u2044",
-  weierp: "\u2118",
-  image: "\u2111",
-  real: "\u211C",
-  trade: "\u2122",
-  alefsym: "\u2135",
-  larr: "\u2190",
-  uarr: "\u2191",
-  rarr: "\u2192",
-  darr: "\u2193",
-  harr: "\u2194",
-  crarr: "\u21B5",
-  lArr: "\u21D0",
-  uArr: "\u21D1",
-  rArr: "\u21D2",
-  dArr: "\u21D3",
-  hArr: "\u21D4",
-  forall: "\u2200",
-  part: "\u2202",
-  exist: "\u2203",
-  empty: "\u2205",
-  nabla: "\u2207",
-  isin: "\u2208",
-  notin: "\u2209",
-  ni: "\u220B",
-  prod: "\u220F",
-  sum: "\u2211",
-  minus: "\u2212",
-  lowast: "\u2217",
-  radic: "\u221A",
-  prop: "\u221D",
-  infin: "\u221E",
-  ang: "\u2220",
-  and: "\u2227",
-  or: "\u2228",
-  cap: "\u2229",
-  cup: "\u222A",
-  int: "\u222B",
-  there4: "\u2234",
-  sim: "\u223C",
-  cong: "\u2245",
-  asymp: "\u2248",
-  ne: "\u2260",
-  equiv: "\u2261",
-  le: "\u2264",
-  ge: "\u2265",
-  sub: "\u2282",
-  sup: "\u2283",
-  nsub: "\u2284",
-  sube: "\u2286",
-  supe: "\u2287",
-  oplus: "\u2295",
-  otimes: "\u2297",
-  perp: "\u22A5",
-  sdot: "\u22C5",
-  lceil: "\u2308",
-  rceil: "\u2309",
-  lfloor: "\u230A",
-  rfloor: "\u230B",
-  lang: "\u2329",
-  rang: "\u232A",
-  loz: "\u25CA",
-  spades: "\u2660",
-  clubs: "\u2663",
-  hearts: "\u2665",
-  diams: "\u2666",
-  quot: '"',
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  OElig: "\u0152",
-  oelig: "\u0153",
-  Scaron: "\u0160",
-  scaron: "\u0161",
-  Yuml: "\u0178",
-  circ: "\u02C6",
-  tilde: "\u02DC",
-  ensp: "\u2002",
-  emsp: "\u2003",
-  thinsp: "\u2009",
-  zwnj: "\u200C",
-  zwj: "\u200D",
-  lrm: "\u200E",
-  rlm: "\u200F",
-  ndash: "\u2013",
-  mdash: "\u2014",
-  lsquo: "\u2018",
-  rsquo: "\u2019",
-  sbquo: "\u201A",
-  ldquo: "\u201C",
-  rdquo: "\u201D",
-  bdquo: "\u201E",
-  dagger: "\u2020",
-  Dagger: "\u2021",
-  permil: "\u2030",
-  lsaquo: "\u2039",
-  rsaquo: "\u203A",
-  euro: "\u20AC"
-};
-
-// node_modules/stringify-entities/lib/constant/dangerous.js
-var dangerous = [
-  "cent",
-  "copy",
-  "divide",
-  "gt",
-  "lt",
-  "not",
-  "para",
-  "times"
-];
-
-// node_modules/stringify-entities/lib/util/to-named.js
-var own2 = {}.hasOwnProperty;
-var characters = {};
-var key;
-for (key in characterEntitiesHtml4) {
-  if (own2.call(characterEntitiesHtml4, key)) {
-    characters[characterEntitiesHtml4[key]] = key;
-  }
-}
-var notAlphanumericRegex = /[^\dA-Za-z]/;
-function toNamed(code2, next, omit, attribute) {
-  const character = String.fromCharCode(code2);
-  if (own2.call(characters, character)) {
-    const name = characters[character];
-    const value = "&" + name;
-    if (omit && characterEntitiesLegacy.includes(name) && !dangerous.includes(name) && (!attribute || next && next !== 61 && notAlphanumericRegex.test(String.fromCharCode(next)))) {
-      return value;
-    }
-    return value + ";";
-  }
-  return "";
-}
-
-// node_modules/stringify-entities/lib/util/format-smart.js
-function formatSmart(code2, next, options) {
-  let numeric = toHexadecimal(code2, next, options.omitOptionalSemicolons);
-  let named;
-  if (options.useNamedReferences || options.useShortestReferences) {
-    named = toNamed(
-      code2,
-      next,
-      options.omitOptionalSemicolons,
-      options.attribute
-    );
-  }
-  if ((options.useShortestReferences || !named) && options.useShortestReferences) {
-    const decimal = toDecimal(code2, next, options.omitOptionalSemicolons);
-    if (decimal.length < numeric.length) {
-      numeric = decimal;
-    }
-  }
-  return named && (!options.useShortestReferences || named.length < numeric.length) ? named : numeric;
-}
-
-// node_modules/stringify-entities/lib/index.js
-function stringifyEntities(value, options) {
-  return core(value, Object.assign({ format: formatSmart }, options));
-}
-
-// node_modules/hast-util-to-html/lib/handle/comment.js
-var htmlCommentRegex = /^>|^->|<!--|-->|--!>|<!-$/g;
-var bogusCommentEntitySubset = [">"];
-var commentEntitySubset = ["<", ">"];
-function comment(node, _1, _2, state) {
-  return state.settings.bogusComments ? "<?" + stringifyEntities(
-    node.value,
-    Object.assign({}, state.settings.characterReferences, {
-      subset: bogusCommentEntitySubset
-    })
-  ) + ">" : "<!--" + node.value.replace(htmlCommentRegex, encode) + "-->";
-  function encode($0) {
-    return stringifyEntities(
-      $0,
-      Object.assign({}, state.settings.characterReferences, {
-        subset: commentEntitySubset
-      })
-    );
-  }
-}
-
-// node_modules/hast-util-to-html/lib/handle/doctype.js
-function doctype(_1, _2, _3, state) {
-  return "<!" + (state.settings.upperDoctype ? "DOCTYPE" : "doctype") + (state.settings.tightDoctype ? "" : " ") + "html>";
-}
-
-// node_modules/ccount/index.js
-function ccount(value, character) {
-  const source = String(value);
-  if (typeof character !== "string") {
-    throw new TypeError("Expected character");
-  }
-  let count = 0;
-  let index = source.indexOf(character);
-  while (index !== -1) {
-    count++;
-    index = source.indexOf(character, index + character.length);
-  }
-  return count;
-}
-
-// node_modules/comma-separated-tokens/index.js
-function parse(value) {
-  const tokens = [];
-  const input = String(value || "");
-  let index = input.indexOf(",");
-  let start = 0;
-  let end = false;
-  while (!end) {
-    if (index === -1) {
-      index = input.length;
-      end = true;
-    }
-    const token = input.slice(start, index).trim();
-    if (token || !end) {
-      tokens.push(token);
-    }
-    start = index + 1;
-    index = input.indexOf(",", start);
-  }
-  return tokens;
-}
-function stringify(values, options) {
-  const settings = options || {};
-  const input = values[values.length - 1] === "" ? [...values, ""] : values;
-  return input.join(
-    (settings.padRight ? " " : "") + "," + (settings.padLeft === false ? "" : " ")
-  ).trim();
-}
-
-// node_modules/space-separated-tokens/index.js
-function parse2(value) {
-  const input = String(value || "").trim();
-  return input ? input.split(/[ \t\n\r\f]+/g) : [];
-}
-function stringify2(values) {
-  return values.join(" ").trim();
-}
-
-// node_modules/hast-util-whitespace/lib/index.js
-var re = /[ \t\n\f\r]/g;
-function whitespace(thing) {
-  return typeof thing === "object" ? thing.type === "text" ? empty(thing.value) : false : empty(thing);
-}
-function empty(value) {
-  return value.replace(re, "") === "";
-}
-
-// node_modules/hast-util-to-html/lib/omission/util/siblings.js
-var siblingAfter = siblings(1);
-var siblingBefore = siblings(-1);
-var emptyChildren = [];
-function siblings(increment2) {
-  return sibling;
-  function sibling(parent, index, includeWhitespace) {
-    const siblings2 = parent ? parent.children : emptyChildren;
-    let offset = (index || 0) + increment2;
-    let next = siblings2[offset];
-    if (!includeWhitespace) {
-      while (next && whitespace(next)) {
-        offset += increment2;
-        next = siblings2[offset];
-      }
-    }
-    return next;
-  }
-}
-
-// node_modules/hast-util-to-html/lib/omission/omission.js
-var own3 = {}.hasOwnProperty;
-function omission(handlers) {
-  return omit;
-  function omit(node, index, parent) {
-    return own3.call(handlers, node.tagName) && handlers[node.tagName](node, index, parent);
-  }
-}
-
-// node_modules/hast-util-to-html/lib/omission/closing.js
-var closing = omission({
-  body,
-  caption: headOrColgroupOrCaption,
-  colgroup: headOrColgroupOrCaption,
-  dd,
-  dt,
-  head: headOrColgroupOrCaption,
-  html: html3,
-  li,
-  optgroup,
-  option,
-  p,
-  rp: rubyElement,
-  rt: rubyElement,
-  tbody,
-  td: cells,
-  tfoot,
-  th: cells,
-  thead,
-  tr
-});
-function headOrColgroupOrCaption(_, index, parent) {
-  const next = siblingAfter(parent, index, true);
-  return !next || next.type !== "comment" && !(next.type === "text" && whitespace(next.value.charAt(0)));
-}
-function html3(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type !== "comment";
-}
-function body(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type !== "comment";
-}
-function p(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return next ? next.type === "element" && (next.tagName === "address" || next.tagName === "article" || next.tagName === "aside" || next.tagName === "blockquote" || next.tagName === "details" || next.tagName === "div" || next.tagName === "dl" || next.tagName === "fieldset" || next.tagName === "figcaption" || next.tagName === "figure" || next.tagName === "footer" || next.tagName === "form" || next.tagName === "h1" || next.tagName === "h2" || next.tagName === "h3" || next.tagName === "h4" || next.tagName === "h5" || next.tagName === "h6" || next.tagName === "header" || next.tagName === "hgroup" || next.tagName === "hr" || next.tagName === "main" || next.tagName === "menu" || next.tagName === "nav" || next.tagName === "ol" || next.tagName === "p" || next.tagName === "pre" || next.tagName === "section" || next.tagName === "table" || next.tagName === "ul") : !parent || // Confusing parent.
-  !(parent.type === "element" && (parent.tagName === "a" || parent.tagName === "audio" || parent.tagName === "del" || parent.tagName === "ins" || parent.tagName === "map" || parent.tagName === "noscript" || parent.tagName === "video" || // Custom element.
-  parent.tagName.includes("-")));
-}
-function li(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && next.tagName === "li";
-}
-function dt(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return Boolean(
-    next && next.type === "element" && (next.tagName === "dt" || next.tagName === "dd")
-  );
-}
-function dd(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && (next.tagName === "dt" || next.tagName === "dd");
-}
-function rubyElement(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && (next.tagName === "rp" || next.tagName === "rt");
-}
-function optgroup(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && next.tagName === "optgroup";
-}
-function option(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && (next.tagName === "option" || next.tagName === "optgroup");
-}
-function thead(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return Boolean(
-    next && next.type === "element" && (next.tagName === "tbody" || next.tagName === "tfoot")
-  );
-}
-function tbody(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && (next.tagName === "tbody" || next.tagName === "tfoot");
-}
-function tfoot(_, index, parent) {
-  return !siblingAfter(parent, index);
-}
-function tr(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && next.tagName === "tr";
-}
-function cells(_, index, parent) {
-  const next = siblingAfter(parent, index);
-  return !next || next.type === "element" && (next.tagName === "td" || next.tagName === "th");
-}
-
-// node_modules/hast-util-to-html/lib/omission/opening.js
-var opening = omission({
-  body: body2,
-  colgroup,
-  head,
-  html: html4,
-  tbody: tbody2
-});
-function html4(node) {
-  const head2 = siblingAfter(node, -1);
-  return !head2 || head2.type !== "comment";
-}
-function head(node) {
-  const seen = /* @__PURE__ */ new Set();
-  for (const child2 of node.children) {
-    if (child2.type === "element" && (child2.tagName === "base" || child2.tagName === "title")) {
-      if (seen.has(child2.tagName)) return false;
-      seen.add(child2.tagName);
-    }
-  }
-  const child = node.children[0];
-  return !child || child.type === "element";
-}
-function body2(node) {
-  const head2 = siblingAfter(node, -1, true);
-  return !head2 || head2.type !== "comment" && !(head2.type === "text" && whitespace(head2.value.charAt(0))) && !(head2.type === "element" && (head2.tagName === "meta" || head2.tagName === "link" || head2.tagName === "script" || head2.tagName === "style" || head2.tagName === "template"));
-}
-function colgroup(node, index, parent) {
-  const previous = siblingBefore(parent, index);
-  if (parent && previous && previous.type === "element" && previous.tagName === "colgroup" && closing(previous, parent.children.indexOf(previous), parent)) {
-    return false;
-  }
-  const head2 = siblingAfter(node, -1, true);
-  return Boolean(head2 && head2.type === "element" && head2.tagName === "col");
-}
-function tbody2(node, index, parent) {
-  const previous = siblingBefore(parent, index);
-  if (parent && previous && previous.type === "element" && (previous.tagName === "thead" || previous.tagName === "tbody") && closing(previous, parent.children.indexOf(previous), parent)) {
-    return false;
-  }
-  const head2 = siblingAfter(node, -1);
-  return Boolean(head2 && head2.type === "element" && head2.tagName === "tr");
-}
-
-// node_modules/hast-util-to-html/lib/handle/element.js
-var constants = {
-  // See: <https://html.spec.whatwg.org/#attribute-name-state>.
-  name: [
-    ["	\n\f\r &/=>".split(""), "	\n\f\r \"&'/=>`".split("")],
-    [`\0	
-\f\r "&'/<=>`.split(""), "\0	\n\f\r \"&'/<=>`".split("")]
-  ],
-  // See: <https://html.spec.whatwg.org/#attribute-value-(unquoted)-state>.
-  unquoted: [
-    ["	\n\f\r &>".split(""), "\0	\n\f\r \"&'<=>`".split("")],
-    ["\0	\n\f\r \"&'<=>`".split(""), "\0	\n\f\r \"&'<=>`".split("")]
-  ],
-  // See: <https://html.spec.whatwg.org/#attribute-value-(single-quoted)-state>.
-  single: [
-    ["&'".split(""), "\"&'`".split("")],
-    ["\0&'".split(""), "\0\"&'`".split("")]
-  ],
-  // See: <https://html.spec.whatwg.org/#attribute-value-(double-quoted)-state>.
-  double: [
-    ['"&'.split(""), "\"&'`".split("")],
-    ['\0"&'.split(""), "\0\"&'`".split("")]
-  ]
-};
-var htmlIntegrationPoints = /* @__PURE__ */ new Set(["desc", "foreignObject", "title"]);
-function element(node, index, parent, state) {
-  const { schema } = state;
-  const omit = schema.space === "svg" ? false : state.settings.omitOptionalTags;
-  let selfClosing = schema.space === "svg" ? state.settings.closeEmptyElements : state.settings.voids.includes(node.tagName.toLowerCase());
-  const parts = [];
-  if (schema.space === "html" && node.tagName === "svg") {
-    state.schema = svg2;
-  }
-  const attributes = serializeAttributes(state, node.properties);
-  if (state.schema.space === "svg" && htmlIntegrationPoints.has(node.tagName)) {
-    state.schema = html2;
-  }
-  const content = state.all(
-    schema.space === "html" && node.tagName === "template" ? node.content : node
-  );
-  state.schema = schema;
-  if (content) selfClosing = false;
-  if (attributes || !omit || !opening(node, index, parent)) {
-    parts.push("<", node.tagName, attributes ? " " + attributes : "");
-    if (selfClosing && (schema.space === "svg" || state.settings.closeSelfClosing)) {
-      const last = attributes.charAt(attributes.length - 1);
-      if (!state.settings.tightSelfClosing || last === "/" || last && last !== '"' && last !== "'") {
-        parts.push(" ");
-      }
-      parts.push("/");
-    }
-    parts.push(">");
-  }
-  parts.push(content);
-  if (!selfClosing && (!omit || !closing(node, index, parent))) {
-    parts.push("</" + node.tagName + ">");
-  }
-  return parts.join("");
-}
-function serializeAttributes(state, properties) {
-  const values = [];
-  let index = -1;
-  let key2;
-  if (properties) {
-    for (key2 in properties) {
-      if (properties[key2] !== null && properties[key2] !== void 0) {
-        const value = serializeAttribute(state, key2, properties[key2]);
-        if (value) values.push(value);
-      }
-    }
-  }
-  while (++index < values.length) {
-    const last = state.settings.tightAttributes ? values[index].charAt(values[index].length - 1) : void 0;
-    if (index !== values.length - 1 && last !== '"' && last !== "'") {
-      values[index] += " ";
-    }
-  }
-  return values.join("");
-}
-function serializeAttribute(state, key2, value) {
-  const info = find(state.schema, key2);
-  const x = state.settings.allowParseErrors && state.schema.space === "html" ? 0 : 1;
-  const y = state.settings.allowDangerousCharacters ? 0 : 1;
-  if (info.overloadedBoolean && (value === info.attribute || value === "")) {
-    value = true;
-  } else if ((info.boolean || info.overloadedBoolean) && (typeof value !== "string" || value === info.attribute || value === "")) {
-    value = Boolean(value);
-  }
-  if (value === null || value === void 0 || value === false || typeof value === "number" && Number.isNaN(value)) {
-    return "";
-  }
-  const name = stringifyEntities(
-    info.attribute,
-    Object.assign({}, state.settings.characterReferences, {
-      // Always encode without parse errors in non-HTML.
-      subset: constants.name[x][y]
-    })
-  );
-  if (value === true) return name;
-  value = Array.isArray(value) ? (info.commaSeparated ? stringify : stringify2)(value, {
-    padLeft: !state.settings.tightCommaSeparatedLists
-  }) : String(value);
-  if (state.settings.collapseEmptyAttributes && !value) return name;
-  let result;
-  if (state.settings.preferUnquoted) {
-    result = stringifyEntities(
-      value,
-      Object.assign({}, state.settings.characterReferences, {
-        attribute: true,
-        subset: constants.unquoted[x][y]
-      })
-    );
-  }
-  if (result !== value) {
-    let { quote } = state;
-    if (state.settings.quoteSmart && ccount(value, quote) > ccount(value, state.alternative)) {
-      quote = state.alternative;
-    }
-    result = quote + stringifyEntities(
-      value,
-      Object.assign({}, state.settings.characterReferences, {
-        // Always encode without parse errors in non-HTML.
-        subset: (quote === "'" ? constants.single : constants.double)[x][y],
-        attribute: true
-      })
-    ) + quote;
-  }
-  return name + (result ? "=" + result : result);
-}
-
-// node_modules/hast-util-to-html/lib/handle/text.js
-var textEntitySubset = ["<", "&"];
-function text2(node, _, parent, state) {
-  return parent && parent.type === "element" && (parent.tagName === "script" || parent.tagName === "style") ? node.value : stringifyEntities(
-    node.value,
-    Object.assign({}, state.settings.characterReferences, {
-      subset: textEntitySubset
-    })
-  );
-}
-
-// node_modules/hast-util-to-html/lib/handle/raw.js
-function raw(node, index, parent, state) {
-  return state.settings.allowDangerousHtml ? node.value : text2(node, index, parent, state);
-}
-
-// node_modules/hast-util-to-html/lib/handle/root.js
-function root(node, _1, _2, state) {
-  return state.all(node);
-}
-
-// node_modules/hast-util-to-html/lib/handle/index.js
-var handle = zwitch("type", {
-  invalid,
-  unknown,
-  handlers: { comment, doctype, element, raw, root, text: text2 }
-});
-function invalid(node) {
-  throw new Error("Expected node, not `" + node + "`");
-}
-function unknown(node_) {
-  const node = (
-    /** @type {Nodes} */
-    node_
-  );
-  throw new Error("Cannot compile unknown node `" + node.type + "`");
-}
-
-// node_modules/hast-util-to-html/lib/index.js
-var emptyOptions = {};
-var emptyCharacterReferences = {};
-var emptyChildren2 = [];
-function toHtml(tree, options) {
-  const options_ = options || emptyOptions;
-  const quote = options_.quote || '"';
-  if (quote !== '"' && quote !== "'") {
-    throw new Error("Invalid quote `" + quote + "`, expected `'` or `\"`");
-  }
-  const alternative = quote === '"' ? "'" : '"';
-  const state = {
-    one,
-    all,
-    settings: {
-      omitOptionalTags: options_.omitOptionalTags || false,
-      allowParseErrors: options_.allowParseErrors || false,
-      allowDangerousCharacters: options_.allowDangerousCharacters || false,
-      quoteSmart: options_.quoteSmart || false,
-      preferUnquoted: options_.preferUnquoted || false,
-      tightAttributes: options_.tightAttributes || false,
-      upperDoctype: options_.upperDoctype || false,
-      tightDoctype: options_.tightDoctype || false,
-      bogusComments: options_.bogusComments || false,
-      tightCommaSeparatedLists: options_.tightCommaSeparatedLists || false,
-      tightSelfClosing: options_.tightSelfClosing || false,
-      collapseEmptyAttributes: options_.collapseEmptyAttributes || false,
-      allowDangerousHtml: options_.allowDangerousHtml || false,
-      voids: options_.voids || htmlVoidElements,
-      characterReferences: options_.characterReferences || emptyCharacterReferences,
-      closeSelfClosing: options_.closeSelfClosing || false,
-      closeEmptyElements: options_.closeEmptyElements || false
-    },
-    schema: options_.space === "svg" ? svg2 : html2,
-    quote,
-    alternative
-  };
-  return state.one(
-    Array.isArray(tree) ? { type: "root", children: tree } : tree,
-    void 0,
-    void 0
-  );
-}
-function one(node, index, parent) {
-  return handle(node, index, parent, this);
-}
-function all(parent) {
-  const results = [];
-  const children = parent && parent.children || emptyChildren2;
-  let index = -1;
-  while (++index < children.length) {
-    results[index] = this.one(children[index], index, parent);
-  }
-  return results.join("");
-}
-
-// node_modules/hast-util-parse-selector/lib/index.js
-var search = /[#.]/g;
-function parseSelector(selector, defaultTagName) {
-  const value = selector || "";
-  const props = {};
-  let start = 0;
-  let previous;
-  let tagName;
-  while (start < value.length) {
-    search.lastIndex = start;
-    const match = search.exec(value);
-    const subvalue = value.slice(start, match ? match.index : value.length);
-    if (subvalue) {
-      if (!previous) {
-        tagName = subvalue;
-      } else if (previous === "#") {
-        props.id = subvalue;
-      } else if (Array.isArray(props.className)) {
-        props.className.push(subvalue);
-      } else {
-        props.className = [subvalue];
-      }
-      start += subvalue.length;
-    }
-    if (match) {
-      previous = match[0];
-      start++;
-    }
-  }
-  return {
-    type: "element",
-    // @ts-expect-error: tag name is parsed.
-    tagName: tagName || defaultTagName || "div",
-    properties: props,
-    children: []
-  };
-}
-
-// node_modules/hastscript/lib/create-h.js
-function createH(schema, defaultTagName, caseSensitive) {
-  const adjust = caseSensitive ? createAdjustMap(caseSensitive) : void 0;
-  function h2(selector, properties, ...children) {
-    let node;
-    if (selector === null || selector === void 0) {
-      node = { type: "root", children: [] };
-      const child = (
-        /** @type {Child} */
-        properties
-      );
-      children.unshift(child);
-    } else {
-      node = parseSelector(selector, defaultTagName);
-      const lower = node.tagName.toLowerCase();
-      const adjusted = adjust ? adjust.get(lower) : void 0;
-      node.tagName = adjusted || lower;
-      if (isChild(properties)) {
-        children.unshift(properties);
-      } else {
-        for (const [key2, value] of Object.entries(properties)) {
-          addProperty(schema, node.properties, key2, value);
-        }
-      }
-    }
-    for (const child of children) {
-      addChild(node.children, child);
-    }
-    if (node.type === "element" && node.tagName === "template" && schema.space === "html") {
-      node.content = { type: "root", children: node.children };
-      node.children = [];
-    }
-    return node;
-  }
-  return h2;
-}
-function isChild(value) {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    return true;
-  }
-  if (typeof value.type !== "string") return false;
-  const record = (
-    /** @type {Record<string, unknown>} */
-    value
-  );
-  const keys = Object.keys(value);
-  for (const key2 of keys) {
-    const value2 = record[key2];
-    if (value2 && typeof value2 === "object") {
-      if (!Array.isArray(value2)) return true;
-      const list2 = (
-        /** @type {ReadonlyArray<unknown>} */
-        value2
-      );
-      for (const item of list2) {
-        if (typeof item !== "number" && typeof item !== "string") {
-          return true;
-        }
-      }
-    }
-  }
-  if ("children" in value && Array.isArray(value.children)) {
-    return true;
-  }
-  return false;
-}
-function addProperty(schema, properties, key2, value) {
-  if (value === null || value === void 0) return;
-  const info = find(schema, key2);
-  let result;
-  if (typeof value === "number") {
-    if (Number.isNaN(value)) return;
-    result = value;
-  } else if (typeof value === "boolean") {
-    result = value;
-  } else if (typeof value === "string") {
-    if (info.spaceSeparated) {
-      result = parse2(value);
-    } else if (info.commaSeparated) {
-      result = parse(value);
-    } else if (info.commaOrSpaceSeparated) {
-      result = parse2(parse(value).join(" "));
-    } else {
-      result = parsePrimitive(info, info.property, value);
-    }
-  } else if (Array.isArray(value)) {
-    result = [...value];
-  } else {
-    result = info.property === "style" ? style(value) : String(value);
-  }
-  if (Array.isArray(result)) {
-    const finalResult = [];
-    for (const item of result) {
-      finalResult.push(
-        /** @type {number | string} */
-        parsePrimitive(info, info.property, item)
-      );
-    }
-    result = finalResult;
-  }
-  if (info.property === "className" && Array.isArray(properties.className)) {
-    const add = (
-      /** @type {Array<number | string> | number | string} */
-      result
-    );
-    result = [...properties.className, ...Array.isArray(add) ? add : [add]];
-  }
-  properties[info.property] = result;
-}
-function addChild(nodes, value) {
-  if (value === null || value === void 0) {
-  } else if (typeof value === "number" || typeof value === "string") {
-    nodes.push({ type: "text", value: String(value) });
-  } else if (Array.isArray(value)) {
-    for (const child of value) {
-      addChild(nodes, child);
-    }
-  } else if (typeof value === "object" && "type" in value) {
-    if (value.type === "root") {
-      addChild(nodes, value.children);
-    } else {
-      nodes.push(value);
-    }
-  } else {
-    throw new Error("Expected node, nodes, or string, got `" + value + "`");
-  }
-}
-function parsePrimitive(info, name, value) {
-  if (typeof value === "string") {
-    if (info.number && value && !Number.isNaN(Number(value))) {
-      return Number(value);
-    }
-    if ((info.boolean || info.overloadedBoolean) && (value === "" || normalize(value) === normalize(name))) {
-      return true;
-    }
-  }
-  return value;
-}
-function style(styles) {
-  const result = [];
-  for (const [key2, value] of Object.entries(styles)) {
-    result.push([key2, value].join(": "));
-  }
-  return result.join("; ");
-}
-function createAdjustMap(values) {
-  const result = /* @__PURE__ */ new Map();
-  for (const value of values) {
-    result.set(value.toLowerCase(), value);
-  }
-  return result;
-}
-
-// node_modules/hastscript/lib/svg-case-sensitive-tag-names.js
-var svgCaseSensitiveTagNames = [
-  "altGlyph",
-  "altGlyphDef",
-  "altGlyphItem",
-  "animateColor",
-  "animateMotion",
-  "animateTransform",
-  "clipPath",
-  "feBlend",
-  "feColorMatrix",
-  "feComponentTransfer",
-  "feComposite",
-  "feConvolveMatrix",
-  "feDiffuseLighting",
-  "feDisplacementMap",
-  "feDistantLight",
-  "feDropShadow",
-  "feFlood",
-  "feFuncA",
-  "feFuncB",
-  "feFuncG",
-  "feFuncR",
-  "feGaussianBlur",
-  "feImage",
-  "feMerge",
-  "feMergeNode",
-  "feMorphology",
-  "feOffset",
-  "fePointLight",
-  "feSpecularLighting",
-  "feSpotLight",
-  "feTile",
-  "feTurbulence",
-  "foreignObject",
-  "glyphRef",
-  "linearGradient",
-  "radialGradient",
-  "solidColor",
-  "textArea",
-  "textPath"
-];
-
-// node_modules/hastscript/lib/index.js
-var h = createH(html2, "div");
-var s = createH(svg2, "g", svgCaseSensitiveTagNames);
-
-// node_modules/@dagrejs/dagre/dist/dagre.esm.js
-var Te = Object.defineProperty;
-var Sn = (e, n, t) => n in e ? Te(e, n, { enumerable: true, configurable: true, writable: true, value: t }) : e[n] = t;
-var Mn = (e, n) => {
-  for (var t in n) Te(e, t, { get: n[t], enumerable: true });
-};
-var je = (e, n, t) => Sn(e, typeof n != "symbol" ? n + "" : n, t);
-var ie = {};
-Mn(ie, { Graph: () => T, alg: () => H });
-var Pn = Object.defineProperty;
-var Se = (e, n) => {
-  for (var t in n) Pn(e, t, { get: n[t], enumerable: true });
-};
-var Q = class {
-  constructor(e) {
-    this._isDirected = true, this._isMultigraph = false, this._isCompound = false, this._nodes = {}, this._in = {}, this._preds = {}, this._out = {}, this._sucs = {}, this._edgeObjs = {}, this._edgeLabels = {}, this._nodeCount = 0, this._edgeCount = 0, this._defaultNodeLabelFn = () => {
-    }, this._defaultEdgeLabelFn = () => {
-    }, e && (this._isDirected = "directed" in e ? e.directed : true, this._isMultigraph = "multigraph" in e ? e.multigraph : false, this._isCompound = "compound" in e ? e.compound : false), this._isCompound && (this._parent = {}, this._children = {}, this._children["\0"] = {});
-  }
-  isDirected() {
-    return this._isDirected;
-  }
-  isMultigraph() {
-    return this._isMultigraph;
-  }
-  isCompound() {
-    return this._isCompound;
-  }
-  setGraph(e) {
-    return this._label = e, this;
-  }
-  graph() {
-    return this._label;
-  }
-  setDefaultNodeLabel(e) {
-    return typeof e != "function" ? this._defaultNodeLabelFn = () => e : this._defaultNodeLabelFn = e, this;
-  }
-  nodeCount() {
-    return this._nodeCount;
-  }
-  nodes() {
-    return Object.keys(this._nodes);
-  }
-  sources() {
-    return this.nodes().filter((e) => Object.keys(this._in[e]).length === 0);
-  }
-  sinks() {
-    return this.nodes().filter((e) => Object.keys(this._out[e]).length === 0);
-  }
-  setNodes(e, n) {
-    return e.forEach((t) => {
-      n !== void 0 ? this.setNode(t, n) : this.setNode(t);
-    }), this;
-  }
-  setNode(e, n) {
-    return e in this._nodes ? (arguments.length > 1 && (this._nodes[e] = n), this) : (this._nodes[e] = arguments.length > 1 ? n : this._defaultNodeLabelFn(e), this._isCompound && (this._parent[e] = "\0", this._children[e] = {}, this._children["\0"][e] = true), this._in[e] = {}, this._preds[e] = {}, this._out[e] = {}, this._sucs[e] = {}, ++this._nodeCount, this);
-  }
-  node(e) {
-    return this._nodes[e];
-  }
-  hasNode(e) {
-    return e in this._nodes;
-  }
-  removeNode(e) {
-    if (e in this._nodes) {
-      let n = (t) => this.removeEdge(this._edgeObjs[t]);
-      delete this._nodes[e], this._isCompound && (this._removeFromParentsChildList(e), delete this._parent[e], this.children(e).forEach((t) => {
-        this.setParent(t);
-      }), delete this._children[e]), Object.keys(this._in[e]).forEach(n), delete this._in[e], delete this._preds[e], Object.keys(this._out[e]).forEach(n), delete this._out[e], delete this._sucs[e], --this._nodeCount;
-    }
-    return this;
-  }
-  setParent(e, n) {
-    if (!this._isCompound) throw new Error("Cannot set parent in a non-compound graph");
-    if (n === void 0) n = "\0";
-    else {
-      n += "";
-      for (let t = n; t !== void 0; t = this.parent(t)) if (t === e) throw new Error("Setting " + n + " as parent of " + e + " would create a cycle");
-      this.setNode(n);
-    }
-    return this.setNode(e), this._removeFromParentsChildList(e), this._parent[e] = n, this._children[n][e] = true, this;
-  }
-  parent(e) {
-    if (this._isCompound) {
-      let n = this._parent[e];
-      if (n !== "\0") return n;
-    }
-  }
-  children(e = "\0") {
-    if (this._isCompound) {
-      let n = this._children[e];
-      if (n) return Object.keys(n);
-    } else {
-      if (e === "\0") return this.nodes();
-      if (this.hasNode(e)) return [];
-    }
-    return [];
-  }
-  predecessors(e) {
-    let n = this._preds[e];
-    if (n) return Object.keys(n);
-  }
-  successors(e) {
-    let n = this._sucs[e];
-    if (n) return Object.keys(n);
-  }
-  neighbors(e) {
-    let n = this.predecessors(e);
-    if (n) {
-      let t = new Set(n), r = this.successors(e);
-      if (r) for (let o of r) t.add(o);
-      return Array.from(t.values());
-    }
-  }
-  isLeaf(e) {
-    var n;
-    let t;
-    return this.isDirected() ? t = this.successors(e) : t = this.neighbors(e), ((n = t == null ? void 0 : t.length) != null ? n : 0) === 0;
-  }
-  filterNodes(e) {
-    let n = new this.constructor({ directed: this._isDirected, multigraph: this._isMultigraph, compound: this._isCompound });
-    n.setGraph(this.graph()), Object.entries(this._nodes).forEach(([o, i]) => {
-      e(o) && n.setNode(o, i);
-    }), Object.values(this._edgeObjs).forEach((o) => {
-      n.hasNode(o.v) && n.hasNode(o.w) && n.setEdge(o, this.edge(o));
-    });
-    let t = {}, r = (o) => {
-      let i = this.parent(o);
-      return !i || n.hasNode(i) ? (t[o] = i, i) : i in t ? t[i] : r(i);
-    };
-    return this._isCompound && n.nodes().forEach((o) => n.setParent(o, r(o))), n;
-  }
-  setDefaultEdgeLabel(e) {
-    return typeof e != "function" ? this._defaultEdgeLabelFn = () => e : this._defaultEdgeLabelFn = e, this;
-  }
-  edgeCount() {
-    return this._edgeCount;
-  }
-  edges() {
-    return Object.values(this._edgeObjs);
-  }
-  setPath(e, n) {
-    return e.reduce((t, r) => (n !== void 0 ? this.setEdge(t, r, n) : this.setEdge(t, r), r)), this;
-  }
-  setEdge(e, n, t, r) {
-    let o, i, s2, a, l = false;
-    typeof e == "object" && e !== null && "v" in e ? (o = e.v, i = e.w, s2 = e.name, arguments.length === 2 && (a = n, l = true)) : (o = e, i = n, s2 = r, arguments.length > 2 && (a = t, l = true)), o = "" + o, i = "" + i, s2 !== void 0 && (s2 = "" + s2);
-    let u = z(this._isDirected, o, i, s2);
-    if (u in this._edgeLabels) return l && (this._edgeLabels[u] = a), this;
-    if (s2 !== void 0 && !this._isMultigraph) throw new Error("Cannot set a named edge when isMultigraph = false");
-    this.setNode(o), this.setNode(i), this._edgeLabels[u] = l ? a : this._defaultEdgeLabelFn(o, i, s2);
-    let d = Fn(this._isDirected, o, i, s2);
-    return o = d.v, i = d.w, Object.freeze(d), this._edgeObjs[u] = d, Re(this._preds[i], o), Re(this._sucs[o], i), this._in[i][u] = d, this._out[o][u] = d, this._edgeCount++, this;
-  }
-  edge(e, n, t) {
-    let r = arguments.length === 1 ? oe(this._isDirected, e) : z(this._isDirected, e, n, t);
-    return this._edgeLabels[r];
-  }
-  edgeAsObj(e, n, t) {
-    let r = arguments.length === 1 ? this.edge(e) : this.edge(e, n, t);
-    return typeof r != "object" || r === null ? { label: r } : r;
-  }
-  hasEdge(e, n, t) {
-    return (arguments.length === 1 ? oe(this._isDirected, e) : z(this._isDirected, e, n, t)) in this._edgeLabels;
-  }
-  removeEdge(e, n, t) {
-    let r = arguments.length === 1 ? oe(this._isDirected, e) : z(this._isDirected, e, n, t), o = this._edgeObjs[r];
-    if (o) {
-      let i = o.v, s2 = o.w;
-      delete this._edgeLabels[r], delete this._edgeObjs[r], Ie(this._preds[s2], i), Ie(this._sucs[i], s2), delete this._in[s2][r], delete this._out[i][r], this._edgeCount--;
-    }
-    return this;
-  }
-  inEdges(e, n) {
-    return this.isDirected() ? this.filterEdges(this._in[e], e, n) : this.nodeEdges(e, n);
-  }
-  outEdges(e, n) {
-    return this.isDirected() ? this.filterEdges(this._out[e], e, n) : this.nodeEdges(e, n);
-  }
-  nodeEdges(e, n) {
-    if (e in this._nodes) return this.filterEdges({ ...this._in[e], ...this._out[e] }, e, n);
-  }
-  _removeFromParentsChildList(e) {
-    delete this._children[this._parent[e]][e];
-  }
-  filterEdges(e, n, t) {
-    if (!e) return;
-    let r = Object.values(e);
-    return t ? r.filter((o) => o.v === n && o.w === t || o.v === t && o.w === n) : r;
-  }
-};
-function Re(e, n) {
-  e[n] ? e[n]++ : e[n] = 1;
-}
-function Ie(e, n) {
-  e[n] !== void 0 && !--e[n] && delete e[n];
-}
-function z(e, n, t, r) {
-  let o = "" + n, i = "" + t;
-  if (!e && o > i) {
-    let s2 = o;
-    o = i, i = s2;
-  }
-  return o + "" + i + "" + (r === void 0 ? "\0" : r);
-}
-function Fn(e, n, t, r) {
-  let o = "" + n, i = "" + t;
-  if (!e && o > i) {
-    let a = o;
-    o = i, i = a;
-  }
-  let s2 = { v: o, w: i };
-  return r && (s2.name = r), s2;
-}
-function oe(e, n) {
-  return z(e, n.v, n.w, n.name);
-}
-var Dn = {};
-Se(Dn, { read: () => Bn, write: () => An });
-function An(e) {
-  let n = { options: { directed: e.isDirected(), multigraph: e.isMultigraph(), compound: e.isCompound() }, nodes: Vn(e), edges: Yn(e) }, t = e.graph();
-  return t !== void 0 && (n.value = structuredClone(t)), n;
-}
-function Vn(e) {
-  return e.nodes().map((n) => {
-    let t = e.node(n), r = e.parent(n), o = { v: n };
-    return t !== void 0 && (o.value = t), r !== void 0 && (o.parent = r), o;
-  });
-}
-function Yn(e) {
-  return e.edges().map((n) => {
-    let t = e.edge(n), r = { v: n.v, w: n.w };
-    return n.name !== void 0 && (r.name = n.name), t !== void 0 && (r.value = t), r;
-  });
-}
-function Bn(e) {
-  let n = new Q(e.options);
-  return e.value !== void 0 && n.setGraph(e.value), e.nodes.forEach((t) => {
-    n.setNode(t.v, t.value), t.parent && n.setParent(t.v, t.parent);
-  }), e.edges.forEach((t) => {
-    n.setEdge({ v: t.v, w: t.w, name: t.name }, t.value);
-  }), n;
-}
-var H = {};
-Se(H, { CycleException: () => K, bellmanFord: () => Me, components: () => zn, dijkstra: () => J, dijkstraAll: () => $n, findCycles: () => Un, floydWarshall: () => Kn, isAcyclic: () => Zn, postorder: () => nt, preorder: () => tt, prim: () => rt, shortestPaths: () => ot, tarjan: () => Fe, topsort: () => De });
-var Wn = () => 1;
-function Me(e, n, t, r) {
-  return Xn(e, String(n), t || Wn, r || function(o) {
-    var i;
-    return (i = e.outEdges(o)) != null ? i : [];
-  });
-}
-function Xn(e, n, t, r) {
-  let o = {}, i, s2 = 0, a = e.nodes(), l = function(c) {
-    let f = o[c.v], h2 = o[c.w];
-    if (!f || !h2) return;
-    let g = t(c);
-    f.distance + g < h2.distance && (o[c.w] = { distance: f.distance + g, predecessor: c.v }, i = true);
-  }, u = function() {
-    a.forEach(function(c) {
-      r(c).forEach(function(f) {
-        let h2 = f.v === c ? f.v : f.w, g = h2 === f.v ? f.w : f.v;
-        l({ v: h2, w: g });
-      });
-    });
-  };
-  a.forEach(function(c) {
-    let f = c === n ? 0 : Number.POSITIVE_INFINITY;
-    o[c] = { distance: f, predecessor: "" };
-  });
-  let d = a.length;
-  for (let c = 1; c < d && (i = false, s2++, u(), !!i); c++) ;
-  if (s2 === d - 1 && (i = false, u(), i)) throw new Error("The graph contains a negative weight cycle");
-  return o;
-}
-function zn(e) {
-  let n = {}, t = [], r;
-  function o(i) {
-    var s2, a;
-    i in n || (n[i] = true, r.push(i), (s2 = e.successors(i)) == null || s2.forEach(o), (a = e.predecessors(i)) == null || a.forEach(o));
-  }
-  return e.nodes().forEach(function(i) {
-    r = [], o(i), r.length && t.push(r);
-  }), t;
-}
-var Pe = class {
-  constructor() {
-    this._arr = [], this._keyIndices = {};
-  }
-  size() {
-    return this._arr.length;
-  }
-  keys() {
-    return this._arr.map((e) => e.key);
-  }
-  has(e) {
-    return e in this._keyIndices;
-  }
-  priority(e) {
-    let n = this._keyIndices[e];
-    if (n !== void 0) return this._arr[n].priority;
-  }
-  min() {
-    if (this.size() === 0) throw new Error("Queue underflow");
-    return this._arr[0].key;
-  }
-  add(e, n) {
-    let t = this._keyIndices, r = String(e);
-    if (!(r in t)) {
-      let o = this._arr, i = o.length;
-      return t[r] = i, o.push({ key: r, priority: n }), this._decrease(i), true;
-    }
-    return false;
-  }
-  removeMin() {
-    if (this.size() === 0) throw new Error("Queue underflow");
-    this._swap(0, this._arr.length - 1);
-    let e = this._arr.pop();
-    return delete this._keyIndices[e.key], this._heapify(0), e.key;
-  }
-  decrease(e, n) {
-    let t = this._keyIndices[e];
-    if (t === void 0) throw new Error(`Key not found: ${e}`);
-    let r = this._arr[t].priority;
-    if (n > r) throw new Error(`New priority is greater than current priority. Key: ${e} Old: ${r} New: ${n}`);
-    this._arr[t].priority = n, this._decrease(t);
-  }
-  _heapify(e) {
-    let n = this._arr, t = 2 * e, r = t + 1, o = e;
-    t < n.length && (o = n[t].priority < n[o].priority ? t : o, r < n.length && (o = n[r].priority < n[o].priority ? r : o), o !== e && (this._swap(e, o), this._heapify(o)));
-  }
-  _decrease(e) {
-    let n = this._arr, t = n[e].priority, r;
-    for (; e !== 0 && (r = e >> 1, !(n[r].priority < t)); ) this._swap(e, r), e = r;
-  }
-  _swap(e, n) {
-    let t = this._arr, r = this._keyIndices, o = t[e], i = t[n];
-    t[e] = i, t[n] = o, r[i.key] = e, r[o.key] = n;
-  }
-};
-var Hn = () => 1;
-function J(e, n, t, r) {
-  let o = function(i) {
-    var s2;
-    return (s2 = e.outEdges(i)) != null ? s2 : [];
-  };
-  return qn(e, String(n), t || Hn, r || o);
-}
-function qn(e, n, t, r) {
-  let o = {}, i = new Pe(), s2, a, l = function(u) {
-    let d = u.v !== s2 ? u.v : u.w, c = o[d];
-    if (!c) return;
-    let f = t(u), h2 = a.distance + f;
-    if (f < 0) throw new Error("dijkstra does not allow negative edge weights. Bad edge: " + u + " Weight: " + f);
-    h2 < c.distance && (c.distance = h2, c.predecessor = s2, i.decrease(d, h2));
-  };
-  for (e.nodes().forEach(function(u) {
-    let d = u === n ? 0 : Number.POSITIVE_INFINITY;
-    o[u] = { distance: d, predecessor: "" }, i.add(u, d);
-  }); i.size() > 0; ) {
-    s2 = i.removeMin();
-    let u = o[s2];
-    if (!u || u.distance === Number.POSITIVE_INFINITY) break;
-    a = u, r(s2).forEach(l);
-  }
-  return o;
-}
-function $n(e, n, t) {
-  return e.nodes().reduce(function(r, o) {
-    return r[o] = J(e, o, n, t), r;
-  }, {});
-}
-function Fe(e) {
-  let n = 0, t = [], r = {}, o = [];
-  function i(s2) {
-    var a;
-    let l = r[s2] = { onStack: true, lowlink: n, index: n++ };
-    if (t.push(s2), (a = e.successors(s2)) == null || a.forEach(function(u) {
-      if (u in r) {
-        let d = r[u];
-        d != null && d.onStack && (l.lowlink = Math.min(l.lowlink, d.index));
-      } else {
-        i(u);
-        let d = r[u];
-        d && (l.lowlink = Math.min(l.lowlink, d.lowlink));
-      }
-    }), l.lowlink === l.index) {
-      let u = [], d;
-      do {
-        d = t.pop();
-        let c = r[d];
-        c && (c.onStack = false), u.push(d);
-      } while (s2 !== d);
-      o.push(u);
-    }
-  }
-  return e.nodes().forEach(function(s2) {
-    s2 in r || i(s2);
-  }), o;
-}
-function Un(e) {
-  return Fe(e).filter(function(n) {
-    var t;
-    let r = n[0];
-    return r ? n.length > 1 || n.length === 1 && ((t = e.outEdges(r, r)) != null ? t : []).length > 0 : false;
-  });
-}
-var Jn = () => 1;
-function Kn(e, n, t) {
-  return Qn(e, n || Jn, t || function(r) {
-    var o;
-    return (o = e.outEdges(r)) != null ? o : [];
-  });
-}
-function Qn(e, n, t) {
-  let r = {}, o = e.nodes();
-  return o.forEach(function(i) {
-    let s2 = {};
-    r[i] = s2, s2[i] = { distance: 0, predecessor: "" }, o.forEach(function(a) {
-      i !== a && (s2[a] = { distance: Number.POSITIVE_INFINITY, predecessor: "" });
-    }), t(i).forEach(function(a) {
-      let l = a.v === i ? a.w : a.v, u = n(a);
-      s2[l] = { distance: u, predecessor: i };
-    });
-  }), o.forEach(function(i) {
-    let s2 = r[i];
-    s2 && o.forEach(function(a) {
-      let l = r[a];
-      l && o.forEach(function(u) {
-        let d = l[i], c = s2[u], f = l[u];
-        if (d && c && f) {
-          let h2 = d.distance + c.distance;
-          h2 < f.distance && (f.distance = h2, f.predecessor = c.predecessor);
-        }
-      });
-    });
-  }), r;
-}
-var K = class extends Error {
-  constructor(e) {
-    super(e), this.name = "CycleException";
-  }
-};
-function De(e) {
-  let n = {}, t = {}, r = [];
-  function o(i) {
-    var s2;
-    if (i in t) throw new K();
-    i in n || (t[i] = true, n[i] = true, (s2 = e.predecessors(i)) == null || s2.forEach(o), delete t[i], r.push(i));
-  }
-  if (e.sinks().forEach(o), Object.keys(n).length !== e.nodeCount()) throw new K();
-  return r;
-}
-function Zn(e) {
-  try {
-    De(e);
-  } catch (n) {
-    if (n instanceof K) return false;
-    throw n;
-  }
-  return true;
-}
-function et(e, n, t, r, o) {
-  Array.isArray(n) || (n = [n]);
-  let i = ((a) => {
-    var l;
-    return (l = e.isDirected() ? e.successors(a) : e.neighbors(a)) != null ? l : [];
-  }), s2 = {};
-  return n.forEach(function(a) {
-    if (!e.hasNode(a)) throw new Error("Graph does not have node: " + a);
-    o = Ae(e, a, t === "post", s2, i, r, o);
-  }), o;
-}
-function Ae(e, n, t, r, o, i, s2) {
-  return n in r || (r[n] = true, t || (s2 = i(s2, n)), o(n).forEach(function(a) {
-    s2 = Ae(e, a, t, r, o, i, s2);
-  }), t && (s2 = i(s2, n))), s2;
-}
-function Ve(e, n, t) {
-  return et(e, n, t, function(r, o) {
-    return r.push(o), r;
-  }, []);
-}
-function nt(e, n) {
-  return Ve(e, n, "post");
-}
-function tt(e, n) {
-  return Ve(e, n, "pre");
-}
-function rt(e, n) {
-  var t;
-  let r = new Q(), o = {}, i = new Pe(), s2;
-  function a(d) {
-    let c = d.v === s2 ? d.w : d.v, f = i.priority(c);
-    if (f !== void 0) {
-      let h2 = n(d);
-      h2 < f && (o[c] = s2, i.decrease(c, h2));
-    }
-  }
-  if (e.nodeCount() === 0) return r;
-  e.nodes().forEach(function(d) {
-    i.add(d, Number.POSITIVE_INFINITY), r.setNode(d);
-  });
-  let l = e.nodes()[0];
-  l !== void 0 && i.decrease(l, 0);
-  let u = false;
-  for (; i.size() > 0; ) {
-    if (s2 = i.removeMin(), s2 in o) r.setEdge(s2, o[s2]);
-    else {
-      if (u) throw new Error("Input graph is not connected: " + e);
-      u = true;
-    }
-    (t = e.nodeEdges(s2)) == null || t.forEach(a);
-  }
-  return r;
-}
-function ot(e, n, t, r) {
-  return it(e, n, t, r != null ? r : ((o) => {
-    var i;
-    return (i = e.outEdges(o)) != null ? i : [];
-  }));
-}
-function it(e, n, t, r) {
-  if (t === void 0) return J(e, n, t, r);
-  let o = false, i = e.nodes();
-  for (let s2 = 0; s2 < i.length; s2++) {
-    let a = i[s2];
-    if (a === void 0) continue;
-    let l = r(a);
-    for (let u = 0; u < l.length; u++) {
-      let d = l[u];
-      if (!d) continue;
-      let c = d.v === a ? d.v : d.w, f = c === d.v ? d.w : d.v;
-      t({ v: c, w: f }) < 0 && (o = true);
-    }
-    if (o) return Me(e, n, t, r);
-  }
-  return J(e, n, t, r);
-}
-var T = Q;
-function M(e, n, t, r) {
-  let o = r;
-  for (; e.hasNode(o); ) o = $(r);
-  return t.dummy = n, e.setNode(o, t), o;
-}
-function Ye(e) {
-  let n = new T().setGraph(e.graph());
-  return e.nodes().forEach((t) => n.setNode(t, e.node(t))), e.edges().forEach((t) => {
-    let r = n.edge(t.v, t.w) || { weight: 0, minlen: 1 }, o = e.edge(t);
-    n.setEdge(t.v, t.w, { weight: r.weight + o.weight, minlen: Math.max(r.minlen, o.minlen) });
-  }), n;
-}
-function Z(e) {
-  let n = new T({ multigraph: e.isMultigraph() }).setGraph(e.graph());
-  return e.nodes().forEach((t) => {
-    e.children(t).length || n.setNode(t, e.node(t));
-  }), e.edges().forEach((t) => {
-    n.setEdge(t, e.edge(t));
-  }), n;
-}
-function se(e, n) {
-  let t = e.x, r = e.y, o = n.x - t, i = n.y - r, s2 = e.width / 2, a = e.height / 2;
-  if (!o && !i) throw new Error("Not possible to find intersection inside of the rectangle");
-  let l, u;
-  return o === 0 || Math.abs(i) * s2 > Math.abs(o) * a ? (i < 0 && (a = -a), l = a * o / i, u = a) : (o < 0 && (s2 = -s2), l = s2, u = s2 * i / o), { x: t + l, y: r + u };
-}
-function P(e) {
-  let n = D(de(e) + 1).map(() => []);
-  return e.nodes().forEach((t) => {
-    let r = e.node(t), o = r.rank;
-    o !== void 0 && (n[o] || (n[o] = []), n[o][r.order] = t);
-  }), n;
-}
-function Be(e) {
-  let n = e.nodes().map((r) => {
-    let o = e.node(r).rank;
-    return o === void 0 ? Number.MAX_VALUE : o;
-  }), t = S(Math.min, n);
-  e.nodes().forEach((r) => {
-    let o = e.node(r);
-    Object.hasOwn(o, "rank") && (o.rank -= t);
-  });
-}
-function We(e) {
-  let n = e.nodes().map((s2) => e.node(s2).rank).filter((s2) => s2 !== void 0), t = S(Math.min, n), r = [];
-  e.nodes().forEach((s2) => {
-    let a = e.node(s2).rank - t;
-    r[a] || (r[a] = []), r[a].push(s2);
-  });
-  let o = 0, i = e.graph().nodeRankFactor;
-  Array.from(r).forEach((s2, a) => {
-    s2 === void 0 && a % i !== 0 ? --o : s2 !== void 0 && o && s2.forEach((l) => e.node(l).rank += o);
-  });
-}
-function ae(e, n, t, r) {
-  let o = { width: 0, height: 0 };
-  return arguments.length >= 4 && (o.rank = t, o.order = r), M(e, "border", o, n);
-}
-function st(e, n = Xe) {
-  let t = [];
-  for (let r = 0; r < e.length; r += n) {
-    let o = e.slice(r, r + n);
-    t.push(o);
-  }
-  return t;
-}
-var Xe = 65535;
-function S(e, n) {
-  if (n.length > Xe) {
-    let t = st(n);
-    return e(...t.map((r) => e(...r)));
-  } else return e(...n);
-}
-function de(e) {
-  let t = e.nodes().map((r) => {
-    let o = e.node(r).rank;
-    return o === void 0 ? Number.MIN_VALUE : o;
-  });
-  return S(Math.max, t);
-}
-function ze(e, n) {
-  let t = { lhs: [], rhs: [] };
-  return e.forEach((r) => {
-    n(r) ? t.lhs.push(r) : t.rhs.push(r);
-  }), t;
-}
-function q(e, n) {
-  return n();
-}
-var at = 0;
-function $(e) {
-  let n = ++at;
-  return e + ("" + n);
-}
-function D(e, n, t = 1) {
-  n == null && (n = e, e = 0);
-  let r = (i) => i < n;
-  t < 0 && (r = (i) => n < i);
-  let o = [];
-  for (let i = e; r(i); i += t) o.push(i);
-  return o;
-}
-function W(e, n) {
-  let t = {};
-  for (let r of n) e[r] !== void 0 && (t[r] = e[r]);
-  return t;
-}
-function X(e, n) {
-  let t;
-  return typeof n == "string" ? t = (r) => r[n] : t = n, Object.entries(e).reduce((r, [o, i]) => (r[o] = t(i, o), r), {});
-}
-function He(e, n) {
-  return e.reduce((t, r, o) => (t[r] = n[o], t), {});
-}
-var V = "\0";
-function ee(e, n, t) {
-  var u, d, c, f, h2, g;
-  if (!(e && n && t && n.dummy === "edge" && t.dummy === "edge" && n.edgeObj && t.edgeObj && e[n.edgeObj.v] && e[t.edgeObj.v] && e[n.edgeObj.w] && e[t.edgeObj.w])) return 0;
-  let r = true;
-  n.edgeObj.w === t.edgeObj.w && (r = false);
-  let o = r ? (d = (u = e[n.edgeObj.v]) == null ? void 0 : u.rank) != null ? d : NaN + 1 : (f = (c = e[n.edgeObj.w]) == null ? void 0 : c.rank) != null ? f : NaN - 1, i = Object.entries(e).find((m) => {
-    var L, y;
-    return ((L = m[1].edgeObj) == null ? void 0 : L.v) === n.edgeObj.v && ((y = m[1].edgeObj) == null ? void 0 : y.w) === n.edgeObj.w && m[1].rank === o;
-  }), s2 = Object.entries(e).find((m) => {
-    var L, y;
-    return ((L = m[1].edgeObj) == null ? void 0 : L.v) === t.edgeObj.v && ((y = m[1].edgeObj) == null ? void 0 : y.w) === t.edgeObj.w && m[1].rank === o;
-  });
-  if (!i || !s2) return 0;
-  let a = (h2 = i[1].order) != null ? h2 : NaN, l = (g = s2[1].order) != null ? g : NaN;
-  return isNaN(a - l) ? 0 : a - l;
-}
-var ce = class {
-  constructor() {
-    je(this, "_sentinel");
-    let n = {};
-    n._next = n._prev = n, this._sentinel = n;
-  }
-  dequeue() {
-    let n = this._sentinel, t = n._prev;
-    if (t !== n) return qe(t), t;
-  }
-  enqueue(n) {
-    let t = this._sentinel;
-    n._prev && n._next && qe(n), n._next = t._next, t._next._prev = n, t._next = n, n._prev = t;
-  }
-  toString() {
-    let n = [], t = this._sentinel, r = t._prev;
-    for (; r !== t; ) n.push(JSON.stringify(r, dt2)), r = r._prev;
-    return "[" + n.join(", ") + "]";
-  }
-};
-function qe(e) {
-  e._prev._next = e._next, e._next._prev = e._prev, delete e._next, delete e._prev;
-}
-function dt2(e, n) {
-  if (e !== "_next" && e !== "_prev") return n;
-}
-var $e = ce;
-var lt = () => 1;
-function be(e, n) {
-  if (e.nodeCount() <= 1) return [];
-  let t = ct(e, n || lt);
-  return ut(t.graph, t.buckets, t.zeroIdx).flatMap((o) => e.outEdges(o.v, o.w) || []);
-}
-function ut(e, n, t) {
-  var a;
-  let r = [], o = n[n.length - 1], i = n[0], s2;
-  for (; e.nodeCount(); ) {
-    for (; s2 = i.dequeue(); ) fe(e, n, t, s2);
-    for (; s2 = o.dequeue(); ) fe(e, n, t, s2);
-    if (e.nodeCount()) {
-      for (let l = n.length - 2; l > 0; --l) if (s2 = (a = n[l]) == null ? void 0 : a.dequeue(), s2) {
-        r = r.concat(fe(e, n, t, s2, true) || []);
-        break;
-      }
-    }
-  }
-  return r;
-}
-function fe(e, n, t, r, o) {
-  let i = [], s2 = o ? i : void 0;
-  return (e.inEdges(r.v) || []).forEach((a) => {
-    let l = e.edge(a), u = e.node(a.v);
-    o && i.push({ v: a.v, w: a.w }), u.out -= l, he(n, t, u);
-  }), (e.outEdges(r.v) || []).forEach((a) => {
-    let l = e.edge(a), u = a.w, d = e.node(u);
-    d.in -= l, he(n, t, d);
-  }), e.removeNode(r.v), s2;
-}
-function ct(e, n) {
-  let t = new T(), r = 0, o = 0;
-  e.nodes().forEach((a) => {
-    t.setNode(a, { v: a, in: 0, out: 0 });
-  }), e.edges().forEach((a) => {
-    let l = t.edge(a.v, a.w) || 0, u = n(a), d = l + u;
-    t.setEdge(a.v, a.w, d);
-    let c = t.node(a.v), f = t.node(a.w);
-    o = Math.max(o, c.out += u), r = Math.max(r, f.in += u);
-  });
-  let i = ft(o + r + 3).map(() => new $e()), s2 = r + 1;
-  return t.nodes().forEach((a) => {
-    he(i, s2, t.node(a));
-  }), { graph: t, buckets: i, zeroIdx: s2 };
-}
-function he(e, n, t) {
-  var r, o, i;
-  t.out ? t.in ? (i = e[t.out - t.in + n]) == null || i.enqueue(t) : (o = e[e.length - 1]) == null || o.enqueue(t) : (r = e[0]) == null || r.enqueue(t);
-}
-function ft(e) {
-  let n = [];
-  for (let t = 0; t < e; t++) n.push(t);
-  return n;
-}
-function Ue(e, n) {
-  (e.graph().acyclicer === "greedy" ? be(e, r(e)) : ht(e, n != null ? n : null)).forEach((o) => {
-    let i = e.edge(o);
-    e.removeEdge(o), i.forwardName = o.name, i.reversed = true, e.setEdge(o.w, o.v, i, $("rev"));
-  });
-  function r(o) {
-    return (i) => o.edge(i).weight;
-  }
-}
-function ht(e, n) {
-  let t = [], r = {}, o = {};
-  function i(l) {
-    Object.hasOwn(o, l) || (o[l] = true, r[l] = true, e.outEdges(l).forEach((u) => {
-      Object.hasOwn(r, u.w) ? t.push(u) : i(u.w);
-    }), delete r[l]);
-  }
-  function s2(l) {
-    var u;
-    Object.hasOwn(o, l) || (o[l] = true, r[l] = true, (u = e.outEdges(l)) == null || u.forEach((d) => {
-      var c, f;
-      Object.hasOwn(r, d.w) || ((c = n.node(l)) == null ? void 0 : c.rank) > ((f = n.node(d.w)) == null ? void 0 : f.rank) && bt(e, d.w, d) ? t.push(d) : s2(d.w);
-    }), delete r[l]);
-  }
-  let a = i;
-  return n && typeof n.node == "function" && (a = s2), e.sources().forEach(a), e.nodes().forEach(a), t;
-}
-function Je(e) {
-  e.edges().forEach((n) => {
-    let t = e.edge(n);
-    if (t.reversed) {
-      e.removeEdge(n);
-      let r = t.forwardName;
-      delete t.reversed, delete t.forwardName, e.setEdge(n.w, n.v, t, r);
-    }
-  });
-}
-function bt(e, n, t) {
-  let r = /* @__PURE__ */ new Set();
-  function o(i) {
-    var s2;
-    if (e.sources().includes(i)) return true;
-    r.add(i);
-    for (let a of (s2 = e.inEdges(i)) != null ? s2 : []) if (!(a.v === t.v && a.w === t.w) && !r.has(a.v) && o(a.v)) return true;
-    return false;
-  }
-  return o(n);
-}
-function Ke(e) {
-  e.graph().dummyChains = [], e.edges().forEach((n) => pt(e, n));
-}
-function pt(e, n) {
-  let t = n.v, r = e.node(t).rank, o = n.w, i = e.node(o).rank, s2 = n.name, a = e.edge(n), l = a.labelRank;
-  if (i === r + 1) return;
-  e.removeEdge(n);
-  let u, d, c;
-  for (c = 0, ++r; r < i; ++c, ++r) a.points = [], d = { width: 0, height: 0, edgeLabel: a, edgeObj: n, rank: r }, u = M(e, "edge", d, "_d"), r === l && (d.width = a.width, d.height = a.height, d.dummy = "edge-label", d.labelpos = a.labelpos), e.setEdge(t, u, { weight: a.weight }, s2), c === 0 && e.graph().dummyChains.push(u), t = u;
-  e.setEdge(t, o, { weight: a.weight }, s2);
-}
-function Qe(e) {
-  e.graph().dummyChains.forEach((n) => {
-    let t = e.node(n), r = t.edgeLabel, o;
-    for (e.setEdge(t.edgeObj, r); t.dummy; ) o = e.successors(n)[0], e.removeNode(n), r.points.push({ x: t.x, y: t.y }), t.dummy === "edge-label" && (r.x = t.x, r.y = t.y, r.width = t.width, r.height = t.height), n = o, t = e.node(n);
-  });
-}
-function U(e) {
-  let n = {};
-  function t(r) {
-    let o = e.node(r);
-    if (Object.hasOwn(n, r)) return o.rank;
-    n[r] = true;
-    let i = e.outEdges(r), s2 = i ? i.map((l) => l == null ? Number.POSITIVE_INFINITY : t(l.w) - e.edge(l).minlen) : [], a = S(Math.min, s2);
-    return a === Number.POSITIVE_INFINITY && (a = 0), o.rank = a;
-  }
-  e.sources().forEach(t);
-}
-function A(e, n) {
-  return e.node(n.w).rank - e.node(n.v).rank - e.edge(n).minlen;
-}
-var ne = Et;
-function Et(e) {
-  let n = new T({ directed: false }), t = e.nodes();
-  if (t.length === 0) throw new Error("Graph must have at least one node");
-  let r = t[0], o = e.nodeCount();
-  n.setNode(r, {});
-  let i, s2;
-  for (; Lt(n, e) < o && (i = yt(n, e), !!i); ) s2 = n.hasNode(i.v) ? A(e, i) : -A(e, i), wt(n, e, s2);
-  return n;
-}
-function Lt(e, n) {
-  function t(r) {
-    let o = n.nodeEdges(r);
-    o && o.forEach((i) => {
-      let s2 = i.v, a = r === s2 ? i.w : s2;
-      !e.hasNode(a) && !A(n, i) && (e.setNode(a, {}), e.setEdge(r, a, {}), t(a));
-    });
-  }
-  return e.nodes().forEach(t), e.nodeCount();
-}
-function yt(e, n) {
-  return n.edges().reduce((r, o) => {
-    let i = Number.POSITIVE_INFINITY;
-    return e.hasNode(o.v) !== e.hasNode(o.w) && (i = A(n, o)), i < r[0] ? [i, o] : r;
-  }, [Number.POSITIVE_INFINITY, null])[1];
-}
-function wt(e, n, t) {
-  e.nodes().forEach((r) => n.node(r).rank += t);
-}
-var { preorder: Nt, postorder: Gt } = H;
-var en = Y;
-Y.initLowLimValues = pe;
-Y.initCutValues = ge;
-Y.calcCutValue = nn;
-Y.leaveEdge = rn;
-Y.enterEdge = on;
-Y.exchangeEdges = sn;
-function Y(e) {
-  e = Ye(e), U(e);
-  let n = ne(e);
-  pe(n), ge(n, e);
-  let t, r;
-  for (; t = rn(n); ) r = on(n, e, t), sn(n, e, t, r);
-}
-function ge(e, n) {
-  let t = Gt(e, e.nodes());
-  t = t.slice(0, t.length - 1), t.forEach((r) => vt(e, n, r));
-}
-function vt(e, n, t) {
-  let o = e.node(t).parent, i = e.edge(t, o);
-  i.cutvalue = nn(e, n, t);
-}
-function nn(e, n, t) {
-  let o = e.node(t).parent, i = true, s2 = n.edge(t, o), a = 0;
-  s2 || (i = false, s2 = n.edge(o, t)), a = s2.weight;
-  let l = n.nodeEdges(t);
-  return l && l.forEach((u) => {
-    let d = u.v === t, c = d ? u.w : u.v;
-    if (c !== o) {
-      let f = d === i, h2 = n.edge(u).weight;
-      if (a += f ? h2 : -h2, xt(e, t, c)) {
-        let m = e.edge(t, c).cutvalue;
-        a += f ? -m : m;
-      }
-    }
-  }), a;
-}
-function pe(e, n) {
-  arguments.length < 2 && (n = e.nodes()[0]), tn(e, {}, 1, n);
-}
-function tn(e, n, t, r, o) {
-  let i = t, s2 = e.node(r);
-  n[r] = true;
-  let a = e.neighbors(r);
-  return a && a.forEach((l) => {
-    Object.hasOwn(n, l) || (t = tn(e, n, t, l, r));
-  }), s2.low = i, s2.lim = t++, o ? s2.parent = o : delete s2.parent, t;
-}
-function rn(e) {
-  return e.edges().find((n) => e.edge(n).cutvalue < 0);
-}
-function on(e, n, t) {
-  let r = t.v, o = t.w;
-  n.hasEdge(r, o) || (r = t.w, o = t.v);
-  let i = e.node(r), s2 = e.node(o), a = i, l = false;
-  return i.lim > s2.lim && (a = s2, l = true), n.edges().filter((d) => l === Ze(e, e.node(d.v), a) && l !== Ze(e, e.node(d.w), a)).reduce((d, c) => A(n, c) < A(n, d) ? c : d);
-}
-function sn(e, n, t, r) {
-  let o = t.v, i = t.w;
-  e.removeEdge(o, i), e.setEdge(r.v, r.w, {}), pe(e), ge(e, n), kt(e, n);
-}
-function kt(e, n) {
-  let t = e.nodes().find((o) => !e.node(o).parent);
-  if (!t) return;
-  let r = Nt(e, [t]);
-  r = r.slice(1), r.forEach((o) => {
-    let s2 = e.node(o).parent, a = n.edge(o, s2), l = false;
-    a || (a = n.edge(s2, o), l = true), n.node(o).rank = n.node(s2).rank + (l ? a.minlen : -a.minlen);
-  });
-}
-function xt(e, n, t) {
-  return e.hasEdge(n, t);
-}
-function Ze(e, n, t) {
-  return t.low <= n.lim && n.lim <= t.lim;
-}
-var dn = _t;
-function _t(e) {
-  let n = e.graph().ranker;
-  if (typeof n == "function") return n(e);
-  switch (n) {
-    case "network-simplex":
-      an(e);
-      break;
-    case "tight-tree":
-      Ct(e);
-      break;
-    case "longest-path":
-      Ot(e);
-      break;
-    case "none":
-      break;
-    default:
-      an(e);
-  }
-}
-var Ot = U;
-function Ct(e) {
-  U(e), ne(e);
-}
-function an(e) {
-  en(e);
-}
-var ln = Tt;
-function Tt(e) {
-  let n = Rt(e), t = e.graph();
-  if (!Array.isArray(t.dummyChains)) return;
-  t.dummyChains.forEach((o) => {
-    let i = e.node(o), s2 = i.edgeObj, a = jt(e, n, s2.v, s2.w), l = a.path, u = a.lca, d = 0, c = l[d], f = true;
-    for (; o !== s2.w; ) {
-      if (i = e.node(o), f) {
-        for (; (c = l[d]) !== u && e.node(c).maxRank < i.rank; ) d++;
-        c === u && (f = false);
-      }
-      if (!f) {
-        for (; d < l.length - 1 && e.node(l[d + 1]).minRank <= i.rank; ) d++;
-        c = l[d];
-      }
-      c !== void 0 && e.setParent(o, c), o = e.successors(o)[0];
-    }
-  });
-}
-function jt(e, n, t, r) {
-  let o = [], i = [], s2 = Math.min(n[t].low, n[r].low), a = Math.max(n[t].lim, n[r].lim), l;
-  l = t;
-  do
-    l = e.parent(l), o.push(l);
-  while (l && (n[l].low > s2 || a > n[l].lim));
-  let u = l, d = r;
-  for (; (d = e.parent(d)) !== u; ) i.push(d);
-  return { path: o.concat(i.reverse()), lca: u };
-}
-function Rt(e) {
-  let n = {}, t = 0;
-  function r(o) {
-    let i = t;
-    e.children(o).forEach(r), n[o] = { low: i, lim: t++ };
-  }
-  return e.children(V).forEach(r), n;
-}
-function un(e) {
-  let n = M(e, "root", {}, "_root"), t = It(e), r = Object.values(t), o = S(Math.max, r) - 1, i = 2 * o + 1;
-  e.graph().nestingRoot = n, e.edges().forEach((a) => e.edge(a).minlen *= i);
-  let s2 = St(e) + 1;
-  e.children(V).forEach((a) => {
-    cn(e, n, i, s2, o, t, a);
-  }), e.graph().nodeRankFactor = i;
-}
-function cn(e, n, t, r, o, i, s2) {
-  var c;
-  let a = e.children(s2);
-  if (!a.length) {
-    s2 !== n && e.setEdge(n, s2, { weight: 0, minlen: t });
-    return;
-  }
-  let l = ae(e, "_bt"), u = ae(e, "_bb"), d = e.node(s2);
-  e.setParent(l, s2), d.borderTop = l, e.setParent(u, s2), d.borderBottom = u, a.forEach((f) => {
-    var b;
-    cn(e, n, t, r, o, i, f);
-    let h2 = e.node(f), g = h2.borderTop ? h2.borderTop : f, m = h2.borderBottom ? h2.borderBottom : f, L = h2.borderTop ? r : 2 * r, y = g !== m ? 1 : o - ((b = i[s2]) != null ? b : 0) + 1;
-    e.setEdge(l, g, { weight: L, minlen: y, nestingEdge: true }), e.setEdge(m, u, { weight: L, minlen: y, nestingEdge: true });
-  }), e.parent(s2) || e.setEdge(n, l, { weight: 0, minlen: o + ((c = i[s2]) != null ? c : 0) });
-}
-function It(e) {
-  let n = {};
-  function t(r, o) {
-    let i = e.children(r);
-    i && i.length && i.forEach((s2) => t(s2, o + 1)), n[r] = o;
-  }
-  return e.children(V).forEach((r) => t(r, 1)), n;
-}
-function St(e) {
-  return e.edges().reduce((n, t) => n + e.edge(t).weight, 0);
-}
-function fn(e) {
-  let n = e.graph();
-  e.removeNode(n.nestingRoot), delete n.nestingRoot, e.edges().forEach((t) => {
-    e.edge(t).nestingEdge && e.removeEdge(t);
-  });
-}
-var bn = Pt;
-function Pt(e) {
-  function n(t) {
-    let r = e.children(t), o = e.node(t);
-    if (r.length && r.forEach(n), o && Object.hasOwn(o, "minRank")) {
-      o.borderLeft = [], o.borderRight = [];
-      for (let i = o.minRank, s2 = o.maxRank + 1; i < s2; ++i) hn(e, "borderLeft", "_bl", t, o, i), hn(e, "borderRight", "_br", t, o, i);
-    }
-  }
-  e.children(V).forEach(n);
-}
-function hn(e, n, t, r, o, i) {
-  let s2 = { width: 0, height: 0, rank: i, borderType: n }, a = o[n][i - 1], l = M(e, "border", s2, t);
-  o[n][i] = l, e.setParent(l, r), a && e.setEdge(a, l, { weight: 1 });
-}
-function pn(e) {
-  var t;
-  let n = (t = e.graph().rankdir) == null ? void 0 : t.toLowerCase();
-  (n === "lr" || n === "rl") && En(e);
-}
-function mn(e) {
-  var t;
-  let n = (t = e.graph().rankdir) == null ? void 0 : t.toLowerCase();
-  (n === "bt" || n === "rl") && Ft(e), (n === "lr" || n === "rl") && (Dt(e), En(e));
-}
-function En(e) {
-  e.nodes().forEach((n) => gn(e.node(n))), e.edges().forEach((n) => gn(e.edge(n)));
-}
-function gn(e) {
-  let n = e.width;
-  e.width = e.height, e.height = n;
-}
-function Ft(e) {
-  e.nodes().forEach((n) => me(e.node(n))), e.edges().forEach((n) => {
-    var r;
-    let t = e.edge(n);
-    (r = t.points) == null || r.forEach(me), Object.hasOwn(t, "y") && me(t);
-  });
-}
-function me(e) {
-  e.y = -e.y;
-}
-function Dt(e) {
-  e.nodes().forEach((n) => Ee(e.node(n))), e.edges().forEach((n) => {
-    var r;
-    let t = e.edge(n);
-    (r = t.points) == null || r.forEach(Ee), Object.hasOwn(t, "x") && Ee(t);
-  });
-}
-function Ee(e) {
-  let n = e.x;
-  e.x = e.y, e.y = n;
-}
-function Le(e, n = null) {
-  let t = {}, r = e.nodes().filter((d) => !e.children(d).length), o = r.map((d) => e.node(d).rank), i = S(Math.max, o), s2 = D(i + 1).map(() => []);
-  function a(d) {
-    if (t[d]) return;
-    t[d] = true;
-    let c = e.node(d);
-    s2[c.rank].push(d);
-    let f = e.successors(d);
-    f && [...f].sort((g, m) => u(g, m)).forEach(a);
-  }
-  r.sort((d, c) => e.node(d).rank - e.node(c).rank).forEach(a);
-  function u(d, c) {
-    let f = e.node(d), h2 = e.node(c);
-    return ee(n, f, h2);
-  }
-  return s2;
-}
-function ye(e, n) {
-  let t = 0;
-  for (let r = 1; r < n.length; ++r) t += Vt(e, n[r - 1], n[r]);
-  return t;
-}
-function Vt(e, n, t) {
-  let r = He(t, t.map((u, d) => d)), o = n.flatMap((u) => {
-    let d = e.outEdges(u);
-    return d ? d.map((c) => ({ pos: r[c.w], weight: e.edge(c).weight })).sort((c, f) => c.pos - f.pos) : [];
-  }), i = 1;
-  for (; i < t.length; ) i <<= 1;
-  let s2 = 2 * i - 1;
-  i -= 1;
-  let a = new Array(s2).fill(0), l = 0;
-  return o.forEach((u) => {
-    let d = u.pos + i;
-    a[d] += u.weight;
-    let c = 0;
-    for (; d > 0; ) d % 2 && (c += a[d + 1]), d = d - 1 >> 1, a[d] += u.weight;
-    l += u.weight * c;
-  }), l;
-}
-function we(e, n = []) {
-  return n.map((t) => {
-    let r = e.inEdges(t);
-    if (!r || !r.length) return { v: t };
-    {
-      let o = r.reduce((i, s2) => {
-        let a = e.edge(s2), l = e.node(s2.v);
-        return { sum: i.sum + a.weight * l.order, weight: i.weight + a.weight };
-      }, { sum: 0, weight: 0 });
-      return { v: t, barycenter: o.sum / o.weight, weight: o.weight };
-    }
-  });
-}
-function Ne(e, n) {
-  let t = {};
-  e.forEach((o, i) => {
-    let s2 = { indegree: 0, in: [], out: [], vs: [o.v], i };
-    o.barycenter !== void 0 && (s2.barycenter = o.barycenter, s2.weight = o.weight), t[o.v] = s2;
-  }), n.edges().forEach((o) => {
-    let i = t[o.v], s2 = t[o.w];
-    i !== void 0 && s2 !== void 0 && (s2.indegree++, i.out.push(s2));
-  });
-  let r = Object.values(t).filter((o) => !o.indegree);
-  return Yt(r);
-}
-function Yt(e) {
-  let n = [];
-  function t(o) {
-    return (i) => {
-      i.merged || (i.barycenter === void 0 || o.barycenter === void 0 || i.barycenter >= o.barycenter) && Bt(o, i);
-    };
-  }
-  function r(o) {
-    return (i) => {
-      i.in.push(o), --i.indegree === 0 && e.push(i);
-    };
-  }
-  for (; e.length; ) {
-    let o = e.pop();
-    n.push(o), o.in.reverse().forEach(t(o)), o.out.forEach(r(o));
-  }
-  return n.filter((o) => !o.merged).map((o) => W(o, ["vs", "i", "barycenter", "weight"]));
-}
-function Bt(e, n) {
-  let t = 0, r = 0;
-  e.weight && (t += e.barycenter * e.weight, r += e.weight), n.weight && (t += n.barycenter * n.weight, r += n.weight), e.vs = n.vs.concat(e.vs), e.barycenter = t / r, e.weight = r, e.i = Math.min(n.i, e.i), n.merged = true;
-}
-function Ge(e, n, t, r, o) {
-  let i = {}, s2 = null, a = null, l = o;
-  typeof n == "boolean" ? (l = n, i = {}) : n && (i = n, s2 = t != null ? t : null, a = r != null ? r : null);
-  let u = ze(e, (y) => Object.hasOwn(y, "barycenter")), d = u.lhs, c = u.rhs.sort((y, b) => b.i - y.i), f = [], h2 = 0, g = 0, m = 0;
-  d.sort(Wt(a, s2, !!l));
-  for (let [y, b] of Object.entries(i)) {
-    let p2 = d.findIndex((E) => E.vs[0] === y);
-    d.splice(p2 + 1, 0, b);
-  }
-  m = Ln(f, c, m), d.forEach((y) => {
-    m += y.vs.length, f.push(y.vs), h2 += y.barycenter * y.weight, g += y.weight, m = Ln(f, c, m);
-  });
-  let L = { vs: f.flat(1) };
-  return g && (L.barycenter = h2 / g, L.weight = g), L;
-}
-function Ln(e, n, t) {
-  let r;
-  for (; n.length && (r = n[n.length - 1]).i <= t; ) n.pop(), e.push(r.vs), t++;
-  return t;
-}
-function Wt(e, n, t) {
-  return (r, o) => {
-    if (r.barycenter < o.barycenter) return -1;
-    if (r.barycenter > o.barycenter) return 1;
-    if (e && (typeof r.vs[0] == "string" || typeof o.vs[0] == "string")) {
-      let i = e.node(r.vs[0]), s2 = e.node(o.vs[0]), a = ee(n, i, s2);
-      if (a !== 0) return a;
-    }
-    return t ? o.i - r.i : r.i - o.i;
-  };
-}
-function te(e, n, t, r, o) {
-  var y, b, p2, E, w, k, _, O, j, R, I;
-  let i = null, s2 = o;
-  typeof r == "boolean" ? (s2 = r, i = null) : r !== void 0 && (i = r);
-  let a = e.children(n), l = e.node(n), u = l ? l.borderLeft : void 0, d = l ? l.borderRight : void 0, c = {};
-  u && (a = a.filter((v) => v !== u && v !== d));
-  let f = we(e, a);
-  f.forEach((v) => {
-    if (e.children(v.v).length) {
-      let { result: x } = te(e, v.v, t, i, s2);
-      c[v.v] = x, Object.hasOwn(x, "barycenter") && zt(v, x);
-    }
-  });
-  let h2 = Ne(f, t);
-  Xt(h2, c);
-  let g = {}, m = false;
-  for (let v = 0; v < h2.length; v++) for (let x = v + 1; x < h2.length; x++) if (!(!h2[v] || !h2[x] || !((y = h2[v]) != null && y.barycenter) || !((b = h2[x]) != null && b.barycenter)) && ((p2 = h2[v]) == null ? void 0 : p2.barycenter) === h2[x].barycenter) {
-    let G = (w = (E = h2[v]) == null ? void 0 : E.vs[0]) != null ? w : "", N = (_ = (k = h2[x]) == null ? void 0 : k.vs[0]) != null ? _ : "", C = e.node(G), B = e.node(N);
-    if (C.dummy === "edge" && B.dummy === "edge" && ((O = C.edgeObj) == null ? void 0 : O.v) === ((j = B.edgeObj) == null ? void 0 : j.v) && ((R = C.edgeObj) == null ? void 0 : R.w) === ((I = B.edgeObj) == null ? void 0 : I.w)) if (C.edgeLabel.reversed) {
-      g[N] = h2[v], h2.splice(v, 1), v--;
-      break;
-    } else g[G] || (g[G] = h2[x], h2.splice(x, 1), x--);
-    else m = true;
-  }
-  let L = Ge(h2, g, i, e, s2);
-  if (u && d) {
-    L.vs = [u, L.vs, d].flat(1);
-    let v = e.predecessors(u);
-    if (v && v.length) {
-      let x = e.node(v[0]), G = e.predecessors(d), N = e.node(G[0]);
-      Object.hasOwn(L, "barycenter") || (L.barycenter = 0, L.weight = 0), L.barycenter = (L.barycenter * L.weight + x.order + N.order) / (L.weight + 2), L.weight += 2;
-    }
-  }
-  return Object.defineProperty(L, "result", { value: L, enumerable: false, configurable: true, writable: true }), Object.defineProperty(L, "usedBias", { value: m, enumerable: false, configurable: true, writable: true }), L;
-}
-function Xt(e, n) {
-  e.forEach((t) => {
-    t.vs = t.vs.flatMap((r) => n[r] ? n[r].vs : r);
-  });
-}
-function zt(e, n) {
-  e.barycenter !== void 0 ? (e.barycenter = (e.barycenter * e.weight + n.barycenter * n.weight) / (e.weight + n.weight), e.weight += n.weight) : (e.barycenter = n.barycenter, e.weight = n.weight);
-}
-function ve(e, n, t, r) {
-  r || (r = e.nodes());
-  let o = Ht(e), i = new T({ compound: true }).setGraph({ root: o }).setDefaultNodeLabel((s2) => e.node(s2));
-  return r.forEach((s2) => {
-    let a = e.node(s2), l = e.parent(s2);
-    if (a.rank === n || a.minRank <= n && n <= a.maxRank) {
-      i.setNode(s2), i.setParent(s2, l || o);
-      let u = e[t](s2);
-      u && u.forEach((d) => {
-        let c = d.v === s2 ? d.w : d.v, f = i.edge(c, s2), h2 = f !== void 0 ? f.weight : 0;
-        i.setEdge(c, s2, { weight: e.edge(d).weight + h2 });
-      }), Object.hasOwn(a, "minRank") && i.setNode(s2, { borderLeft: a.borderLeft[n], borderRight: a.borderRight[n] });
-    }
-  }), i;
-}
-function Ht(e) {
-  let n;
-  for (; e.hasNode(n = $("_root")); ) ;
-  return n;
-}
-function ke(e, n, t) {
-  let r = {}, o;
-  t.forEach((i) => {
-    let s2 = e.parent(i), a, l;
-    for (; s2; ) {
-      if (a = e.parent(s2), a ? (l = r[a], r[a] = s2) : (l = o, o = s2), l && l !== s2) {
-        n.setEdge(l, s2);
-        return;
-      }
-      s2 = a;
-    }
-  });
-}
-function re2(e, n = {}, t = null) {
-  if (typeof n.customOrder == "function") {
-    n.customOrder(e, re2);
-    return;
-  }
-  let r = de(e), o = yn(e, D(1, r + 1), "inEdges"), i = yn(e, D(r - 1, -1, -1), "outEdges"), s2 = Le(e, t);
-  if (wn(e, s2), n.disableOptimalOrderHeuristic) return;
-  let a = Number.POSITIVE_INFINITY, l, u = n.constraints || [];
-  for (let d = 0, c = 0; c < 4; ++d, ++c) {
-    qt(d % 2 ? o : i, d % 4 >= 2, u, t), s2 = P(e);
-    let f = ye(e, s2);
-    f < a ? (c = 0, l = Object.assign({}, s2), a = f) : f === a && (l = structuredClone(s2));
-  }
-  wn(e, l);
-}
-function yn(e, n, t) {
-  let r = /* @__PURE__ */ new Map(), o = (i, s2) => {
-    r.has(i) || r.set(i, []), r.get(i).push(s2);
-  };
-  for (let i of e.nodes()) {
-    let s2 = e.node(i);
-    if (typeof s2.rank == "number" && o(s2.rank, i), typeof s2.minRank == "number" && typeof s2.maxRank == "number") for (let a = s2.minRank; a <= s2.maxRank; a++) a !== s2.rank && o(a, i);
-  }
-  return n.map(function(i) {
-    return ve(e, i, t, r.get(i) || []);
-  });
-}
-function qt(e, n, t, r) {
-  let o = true, i = new T();
-  e.forEach(function(s2) {
-    t.forEach((d) => i.setEdge(d.left, d.right));
-    let a = s2.graph().root, { result: l, usedBias: u } = te(s2, a, i, r, o);
-    n && u && (o = !o), l.vs.forEach((d, c) => s2.node(d).order = c), ke(s2, i, l.vs);
-  });
-}
-function wn(e, n) {
-  Object.values(n).forEach((t) => t.forEach((r, o) => e.node(r).order = o));
-}
-function $t(e, n) {
-  let t = {};
-  function r(o, i) {
-    let s2 = 0, a = 0, l = o.length, u = i[i.length - 1];
-    return i.forEach((d, c) => {
-      let f = Jt(e, d), h2 = f ? e.node(f).order : l;
-      (f || d === u) && (i.slice(a, c + 1).forEach((g) => {
-        let m = e.predecessors(g);
-        m && m.forEach((L) => {
-          let y = e.node(L), b = y.order;
-          (b < s2 || h2 < b) && !(y.dummy && e.node(g).dummy) && Gn(t, L, g);
-        });
-      }), a = c + 1, s2 = h2);
-    }), i;
-  }
-  return n.length && n.reduce(r), t;
-}
-function Ut(e, n) {
-  let t = {};
-  function r(a) {
-    var l;
-    return ((l = e.node(a)) == null ? void 0 : l.dummy) === "border";
-  }
-  if (!e.nodes().some(r)) return t;
-  function i(a, l, u, d, c) {
-    D(l, u).forEach((f) => {
-      let h2 = a[f];
-      if (h2 !== void 0 && e.node(h2).dummy) {
-        let g = e.predecessors(h2);
-        g && g.forEach((m) => {
-          if (m === void 0) return;
-          let L = e.node(m);
-          L.dummy && (L.order < d || L.order > c) && Gn(t, m, h2);
-        });
-      }
-    });
-  }
-  function s2(a, l) {
-    let u = -1, d = -1, c = 0;
-    return l.forEach((f, h2) => {
-      if (r(f)) {
-        let g = e.predecessors(f);
-        if (g && g.length) {
-          let m = g[0];
-          if (m === void 0) return;
-          d = e.node(m).order, i(l, c, h2, u, d), c = h2, u = d;
-        }
-      }
-      i(l, c, l.length, d, a.length);
-    }), l;
-  }
-  return n.length && n.reduce(s2), t;
-}
-function Jt(e, n) {
-  if (e.node(n).dummy) {
-    let t = e.predecessors(n);
-    if (t) return t.find((r) => e.node(r).dummy);
-  }
-}
-function Gn(e, n, t) {
-  if (n > t) {
-    let o = n;
-    n = t, t = o;
-  }
-  let r = e[n];
-  r || (e[n] = r = {}), r[t] = true;
-}
-function Kt(e, n, t) {
-  if (n > t) {
-    let o = n;
-    n = t, t = o;
-  }
-  let r = e[n];
-  return r !== void 0 && Object.hasOwn(r, t);
-}
-function Qt(e, n, t, r, o) {
-  let i = {}, s2 = {}, a = {};
-  return n.forEach((l) => {
-    l.forEach((u, d) => {
-      i[u] = u, s2[u] = u, a[u] = d;
-    });
-  }), n.forEach((l) => {
-    let u = -1, d = -1, c = false, f = l, h2 = l.findIndex((g) => (o == null ? void 0 : o.includes(g)) || Nn(g, e, o));
-    h2 > 0 && (f = [l[h2], ...l.slice(0, h2), ...l.slice(h2 + 1)], c = true), f.forEach((g) => {
-      var L;
-      let m = r(g);
-      if (m && m.length) {
-        o != null && o.includes(g) && (m = m.filter((p2) => Nn(p2, e, o)));
-        let y = m.sort((p2, E) => {
-          let w = a[p2], k = a[E];
-          return (w !== void 0 ? w : 0) - (k !== void 0 ? k : 0);
-        }), b = (y.length - 1) / 2;
-        for (let p2 = Math.floor(b), E = Math.ceil(b); p2 <= E; ++p2) {
-          let w = y[p2];
-          if (w === void 0) continue;
-          let k = a[w];
-          if (k !== void 0 && s2[g] === g && u < k && a[w] !== d && !Kt(t, g, w)) {
-            let _ = i[w];
-            _ !== void 0 && (s2[w] = g, s2[g] = i[g] = _, u = k, c && (u = -1, d = (L = a[w]) != null ? L : -1, c = false));
-          }
-        }
-      }
-    });
-  }), { root: i, align: s2 };
-}
-function Zt(e, n, t, r, o = false) {
-  let i = {}, s2 = er(e, n, t, o), a = o ? "borderLeft" : "borderRight";
-  function l(h2, g) {
-    let m = s2.nodes().slice(), L = {}, y = m.pop();
-    for (; y; ) {
-      if (L[y]) h2(y);
-      else {
-        L[y] = true, m.push(y);
-        for (let b of g(y)) m.push(b);
-      }
-      y = m.pop();
-    }
-  }
-  function u(h2) {
-    let g = s2.inEdges(h2);
-    g ? i[h2] = g.reduce((m, L) => {
-      var p2;
-      let y = (p2 = i[L.v]) != null ? p2 : 0, b = s2.edge(L);
-      return Math.max(m, y + (b !== void 0 ? b : 0));
-    }, 0) : i[h2] = 0;
-  }
-  function d(h2) {
-    let g = s2.outEdges(h2), m = Number.POSITIVE_INFINITY;
-    g && (m = g.reduce((y, b) => {
-      let p2 = i[b.w], E = s2.edge(b);
-      return Math.min(y, (p2 !== void 0 ? p2 : 0) - (E !== void 0 ? E : 0));
-    }, Number.POSITIVE_INFINITY));
-    let L = e.node(h2);
-    m !== Number.POSITIVE_INFINITY && L.borderType !== a && (i[h2] = Math.max(i[h2] !== void 0 ? i[h2] : 0, m));
-  }
-  function c(h2) {
-    return s2.predecessors(h2) || [];
-  }
-  function f(h2) {
-    return s2.successors(h2) || [];
-  }
-  return l(u, c), l(d, f), Object.keys(r).forEach((h2) => {
-    var m;
-    let g = t[h2];
-    g !== void 0 && (i[h2] = (m = i[g]) != null ? m : 0);
-  }), i;
-}
-function er(e, n, t, r) {
-  let o = new T(), i = e.graph(), s2 = or(i.nodesep, i.edgesep, r);
-  return n.forEach((a) => {
-    let l;
-    a.forEach((u) => {
-      let d = t[u];
-      if (d !== void 0) {
-        if (o.setNode(d), l !== void 0) {
-          let c = t[l];
-          if (c !== void 0) {
-            let f = o.edge(c, d);
-            o.setEdge(c, d, Math.max(s2(e, u, l), f || 0));
-          }
-        }
-        l = u;
-      }
-    });
-  }), o;
-}
-function nr(e, n) {
-  return Object.values(n).reduce((t, r) => {
-    let o = Number.NEGATIVE_INFINITY, i = Number.POSITIVE_INFINITY;
-    Object.entries(r).forEach(([a, l]) => {
-      let u = ir(e, a) / 2;
-      o = Math.max(l + u, o), i = Math.min(l - u, i);
-    });
-    let s2 = o - i;
-    return s2 < t[0] && (t = [s2, r]), t;
-  }, [Number.POSITIVE_INFINITY, null])[1];
-}
-function tr2(e, n) {
-  let t = Object.values(n), r = S(Math.min, t), o = S(Math.max, t);
-  ["u", "d"].forEach((i) => {
-    ["l", "r"].forEach((s2) => {
-      let a = i + s2, l = e[a];
-      if (!l || l === n) return;
-      let u = Object.values(l), d = r - S(Math.min, u);
-      s2 !== "l" && (d = o - S(Math.max, u)), d && (e[a] = X(l, (c) => c + d));
-    });
-  });
-}
-function rr(e, n = void 0) {
-  let t = e.ul;
-  return t ? X(t, (r, o) => {
-    var s2, a;
-    if (n) {
-      let l = n.toLowerCase(), u = e[l];
-      if (u && u[o] !== void 0) return u[o];
-    }
-    let i = Object.values(e).map((l) => {
-      let u = l[o];
-      return u !== void 0 ? u : 0;
-    }).sort((l, u) => l - u);
-    return (((s2 = i[1]) != null ? s2 : 0) + ((a = i[2]) != null ? a : 0)) / 2;
-  }) : {};
-}
-function vn(e, n) {
-  let t = P(e), r = Object.assign($t(e, t), Ut(e, t)), o = {}, i;
-  ["u", "d"].forEach((a) => {
-    i = a === "u" ? t : Object.values(t).reverse(), ["l", "r"].forEach((l) => {
-      l === "r" && (i = i.map((f) => Object.values(f).reverse()));
-      let d = Qt(e, i, r, (f) => (a === "u" ? e.predecessors(f) : e.successors(f)) || [], n), c = Zt(e, i, d.root, d.align, l === "r");
-      l === "r" && (c = X(c, (f) => -f)), o[a + l] = c;
-    });
-  });
-  let s2 = nr(e, o);
-  return tr2(o, s2), rr(o, e.graph().align);
-}
-function or(e, n, t) {
-  return (r, o, i) => {
-    let s2 = r.node(o), a = r.node(i), l = 0, u;
-    if (l += s2.width / 2, Object.hasOwn(s2, "labelpos")) switch (s2.labelpos.toLowerCase()) {
-      case "l":
-        u = -s2.width / 2;
-        break;
-      case "r":
-        u = s2.width / 2;
-        break;
-    }
-    if (u && (l += t ? u : -u), u = void 0, l += (s2.dummy ? n : e) / 2, l += (a.dummy ? n : e) / 2, l += a.width / 2, Object.hasOwn(a, "labelpos")) switch (a.labelpos.toLowerCase()) {
-      case "l":
-        u = a.width / 2;
-        break;
-      case "r":
-        u = -a.width / 2;
-        break;
-    }
-    return u && (l += t ? u : -u), l;
-  };
-}
-function ir(e, n) {
-  return e.node(n).width;
-}
-function Nn(e, n, t) {
-  var s2;
-  if (!t) return false;
-  let r = (s2 = n.node(e)) == null ? void 0 : s2.edgeObj;
-  if (!r || n.node(e).edgeLabel.reversed) return false;
-  let o = t.indexOf(r == null ? void 0 : r.v), i = t.indexOf(r == null ? void 0 : r.w);
-  return o !== -1 && i !== -1 && o === (i + 1) % t.length || o === (i - 1) % t.length;
-}
-function kn(e, n) {
-  e = Z(e), sr(e), Object.entries(vn(e, n)).forEach(([t, r]) => e.node(t).x = r);
-}
-function sr(e) {
-  let n = P(e), t = e.graph(), r = t.ranksep, o = t.rankalign, i = 0;
-  n.forEach((s2) => {
-    let a = s2.reduce((l, u) => {
-      var c;
-      let d = (c = e.node(u).height) != null ? c : 0;
-      return l > d ? l : d;
-    }, 0);
-    s2.forEach((l) => {
-      let u = e.node(l);
-      o === "top" ? u.y = i + u.height / 2 : o === "bottom" ? u.y = i + a - u.height / 2 : u.y = i + a / 2;
-    }), i += a + r;
-  });
-}
-var xn = /* @__PURE__ */ new WeakMap();
-function Oe(e, n = {}) {
-  return In(e, q, n), e;
-}
-function _n(e, n, t) {
-  let r = n;
-  for (; r !== void 0; ) {
-    let o = e.parent(r);
-    if (o === t) return r;
-    r = o;
-  }
-}
-function In(e, n, t) {
-  var y;
-  let r = e.nodes().filter((b) => e.children(b).length), o = {};
-  r.forEach((b) => {
-    let p2 = e.node(b);
-    if (p2 && p2.rankdir) {
-      let E = new T({ multigraph: true, compound: true });
-      E.setGraph({ rankdir: p2.rankdir });
-      let w = e.children(b);
-      w.forEach((G) => {
-        let N = { ...e.node(G) };
-        E.setNode(G, N);
-        let C = e.parent(G);
-        C && C !== b && w.includes(C) && E.setParent(G, C);
-      });
-      let k = /* @__PURE__ */ new Set();
-      e.edges().forEach((G) => {
-        let N = _n(e, G.v, b), C = _n(e, G.w, b);
-        if (N === G.v && C === G.w) E.setEdge(G, { ...e.edge(G) });
-        else if (N && C && N !== C) {
-          let B = `${N}\0${C}`;
-          k.has(B) || (k.add(B), E.setEdge(N, C, { ...e.edge(G) }));
-        }
-      }), In(E, n, t);
-      let _ = Rn(E);
-      Cn(_, n, t, null), Tn(E, _);
-      let O = 1 / 0, j = 1 / 0, R = -1 / 0, I = -1 / 0;
-      E.nodes().forEach((G) => {
-        if (G === b) return;
-        let N = E.node(G);
-        N && typeof N.x == "number" && typeof N.y == "number" && typeof N.width == "number" && typeof N.height == "number" && (O = Math.min(O, N.x - N.width / 2), R = Math.max(R, N.x + N.width / 2), j = Math.min(j, N.y - N.height / 2), I = Math.max(I, N.y + N.height / 2));
-      }), (!isFinite(O) || !isFinite(j) || !isFinite(R) || !isFinite(I)) && (O = j = 0, R = I = 0);
-      let v = R - O, x = I - j;
-      o[b] = { minX: O, minY: j, maxX: R, maxY: I, width: v, height: x, offsetX: O, offsetY: j }, p2._dagreClusterSubgraph = E;
-    }
-  });
-  let i = [], s2 = (b) => {
-    let p2 = [], E = (e.children(b) || []).filter((w) => w !== b);
-    for (; E.length > 0; ) {
-      let w = E.shift();
-      p2.push(w), (e.children(w) || []).filter((k) => k !== w).forEach((k) => E.push(k));
-    }
-    return p2;
-  }, a = /* @__PURE__ */ new Map();
-  r.forEach((b) => {
-    let p2 = e.node(b);
-    p2 && p2.rankdir && o[b] && a.set(b, (e.children(b) || []).filter((E) => E !== b));
-  });
-  let l = new Set([...a.values()].flat()), u = /* @__PURE__ */ new Map();
-  a.forEach((b, p2) => {
-    l.has(p2) || u.set(p2, s2(p2));
-  });
-  let d = new Set([...u.values()].flat()), c = (b) => {
-    for (let [p2, E] of u) if (E.includes(b)) return p2;
-    return b;
-  }, f = [];
-  e.edges().forEach((b) => {
-    (d.has(b.v) || d.has(b.w)) && f.push({ edge: b, label: e.edge(b) });
-  });
-  let h2 = /* @__PURE__ */ new Map();
-  d.forEach((b) => {
-    let p2 = e.parent(b);
-    h2.set(b, typeof p2 == "string" ? p2 : void 0);
-  }), u.forEach((b, p2) => {
-    let E = e.node(p2), w = [];
-    b.forEach((O) => {
-      let j = e.node(O);
-      j && (w.push({ id: O, node: j, parent: h2.get(O) }), e.removeNode(O));
-    });
-    let k = f.filter(({ edge: O }) => b.includes(O.v) || b.includes(O.w)), _ = o[p2];
-    E && (i.push({ clusterId: p2, subgraph: E._dagreClusterSubgraph, bounds: _, children: b, removedNodes: w, removedEdges: k }), E.width = _.width, E.height = _.height);
-  });
-  let g = /* @__PURE__ */ new Set();
-  f.forEach(({ edge: b, label: p2 }) => {
-    let E = c(b.v), w = c(b.w);
-    if (E !== w && e.hasNode(E) && e.hasNode(w)) {
-      let k = `${E}\0${w}`;
-      g.has(k) || (g.add(k), e.setEdge(E, w, { ...p2, width: 0, height: 0 }));
-    }
-  });
-  let m = Rn(e), L = Cn(m, n, t, (y = xn.get(e)) != null ? y : null);
-  xn.set(e, L), Tn(e, m), g.forEach((b) => {
-    let p2 = b.indexOf("\0"), E = b.slice(0, p2), w = b.slice(p2 + 1);
-    e.hasEdge(E, w) && e.removeEdge(E, w);
-  }), i.forEach(({ clusterId: b, subgraph: p2, bounds: E, removedNodes: w, removedEdges: k }) => {
-    var v, x;
-    let _ = e.node(b), O = (v = _ == null ? void 0 : _.x) != null ? v : 0, j = (x = _ == null ? void 0 : _.y) != null ? x : 0, R = (E.minX + E.maxX) / 2, I = (E.minY + E.maxY) / 2;
-    w.forEach(({ id: G, node: N, parent: C }) => {
-      e.setNode(G, N), C !== void 0 && e.setParent(G, C);
-    }), k.forEach(({ edge: G, label: N }) => {
-      e.setEdge(G, N);
-    }), p2.nodes().forEach((G) => {
-      if (G === b) return;
-      let N = p2.node(G), C = e.node(G);
-      C && N && typeof N.x == "number" && typeof N.y == "number" && (C.x = O + (N.x - R), C.y = j + (N.y - I));
-    }), On(e, p2, O - R, j - I), delete _._dagreClusterSubgraph;
-  }), r.forEach((b) => {
-    var w, k;
-    let p2 = e.node(b), E = o[b];
-    if (p2 && p2.rankdir && p2._dagreClusterSubgraph && E) {
-      let _ = p2._dagreClusterSubgraph, O = (w = p2.x) != null ? w : 0, j = (k = p2.y) != null ? k : 0, R = (E.minX + E.maxX) / 2, I = (E.minY + E.maxY) / 2;
-      _.nodes().forEach((v) => {
-        if (v === b) return;
-        let x = _.node(v), G = e.node(v);
-        if (G && x && typeof x.x == "number" && typeof x.y == "number") {
-          let N = x.x - R, C = x.y - I;
-          G.x = O + N, G.y = j + C;
-        }
-      }), On(e, _, O - R, j - I), delete p2._dagreClusterSubgraph;
-    }
-  });
-}
-function On(e, n, t, r) {
-  n.edges().forEach((o) => {
-    if (!e.hasEdge(o)) return;
-    let i = n.edge(o), s2 = e.edge(o);
-    s2.points = i.points.map((a) => ({ x: a.x + t, y: a.y + r })), Object.hasOwn(i, "x") && (s2.x = i.x + t, s2.y = i.y + r);
-  });
-}
-function Cn(e, n, t, r = null) {
-  var l, u;
-  let o = (t == null ? void 0 : t.useDynamic) !== false, i = o && (l = r == null ? void 0 : r.graph) != null ? l : null, s2 = o && (u = r == null ? void 0 : r.rawNodes) != null ? u : null;
-  n("    makeSpaceForEdgeLabels", () => br(e)), n("    removeSelfEdges", () => Gr(e)), n("    acyclic", () => Ue(e, i)), n("    nestingGraph.run", () => un(e)), n("    rank", () => dn(Z(e))), n("    injectEdgeLabelProxies", () => gr(e)), n("    removeEmptyRanks", () => We(e)), n("    nestingGraph.cleanup", () => fn(e)), n("    normalizeRanks", () => Be(e)), n("    assignRankMinMax", () => pr(e)), n("    removeEdgeLabelProxies", () => mr(e)), n("    normalize.run", () => Ke(e)), n("    parentDummyChains", () => ln(e)), n("    addBorderSegments", () => bn(e)), n("    order", () => re2(e, t, s2)), n("    insertSelfEdges", () => vr(e)), n("    adjustCoordinateSystem", () => pn(e)), n("    position", () => kn(e, t.corePath)), n("    positionSelfEdges", () => kr(e));
-  let a = JSON.parse(JSON.stringify(e._nodes));
-  return n("    removeBorderNodes", () => Nr(e)), n("    normalize.undo", () => Qe(e)), n("    fixupEdgeLabelCoords", () => yr(e)), n("    undoCoordinateSystem", () => mn(e)), n("    translateGraph", () => Er(e)), n("    assignNodeIntersects", () => Lr(e)), n("    reversePoints", () => wr(e)), n("    acyclic.undo", () => Je(e)), { graph: e, rawNodes: a };
-}
-function Tn(e, n) {
-  e.nodes().forEach((t) => {
-    let r = e.node(t), o = n.node(t);
-    r && (r.x = o.x, r.y = o.y, r.order = o.order, r.rank = o.rank, n.children(t).length && (r.width = o.width, r.height = o.height));
-  }), e.edges().forEach((t) => {
-    let r = e.edge(t), o = n.edge(t);
-    r.points = o.points, Object.hasOwn(o, "x") && (r.x = o.x, r.y = o.y);
-  }), e.graph().width = n.graph().width, e.graph().height = n.graph().height;
-}
-var ar = ["nodesep", "edgesep", "ranksep", "marginx", "marginy"];
-var dr = { ranksep: 50, edgesep: 20, nodesep: 50, rankdir: "TB", rankalign: "center" };
-var lr = ["acyclicer", "ranker", "rankdir", "align", "rankalign"];
-var ur = ["width", "height", "rank"];
-var jn = { width: 0, height: 0 };
-var cr = ["minlen", "weight", "width", "height", "labeloffset"];
-var fr = { minlen: 1, weight: 1, width: 0, height: 0, labeloffset: 10, labelpos: "r" };
-var hr = ["labelpos"];
-function Rn(e) {
-  let n = new T({ multigraph: true, compound: true }), t = _e(e.graph());
-  return n.setGraph(Object.assign({}, dr, xe(t, ar), W(t, lr))), e.nodes().forEach((r) => {
-    let o = _e(e.node(r)), i = xe(o, ur);
-    Object.keys(jn).forEach((a) => {
-      i[a] === void 0 && (i[a] = jn[a]);
-    }), n.setNode(r, i);
-    let s2 = e.parent(r);
-    s2 !== void 0 && n.setParent(r, s2);
-  }), e.edges().forEach((r) => {
-    let o = _e(e.edge(r));
-    n.setEdge(r, Object.assign({}, fr, xe(o, cr), W(o, hr)));
-  }), n;
-}
-function br(e) {
-  let n = e.graph();
-  n.ranksep /= 2, e.edges().forEach((t) => {
-    var o;
-    let r = e.edge(t);
-    r.minlen *= 2, ((o = r.labelpos) != null ? o : "r").toLowerCase() !== "c" && (n.rankdir === "TB" || n.rankdir === "BT" ? r.width += r.labeloffset : r.height += r.labeloffset);
-  });
-}
-function gr(e) {
-  e.edges().forEach((n) => {
-    let t = e.edge(n);
-    if (t.width && t.height) {
-      let r = e.node(n.v), i = { rank: (e.node(n.w).rank - r.rank) / 2 + r.rank, e: n };
-      M(e, "edge-proxy", i, "_ep");
-    }
-  });
-}
-function pr(e) {
-  let n = 0;
-  e.nodes().forEach((t) => {
-    let r = e.node(t);
-    r.borderTop && (r.minRank = e.node(r.borderTop).rank, r.maxRank = e.node(r.borderBottom).rank, n = Math.max(n, r.maxRank));
-  }), e.graph().maxRank = n;
-}
-function mr(e) {
-  e.nodes().forEach((n) => {
-    let t = e.node(n);
-    if (t.dummy === "edge-proxy") {
-      let r = t;
-      e.edge(r.e).labelRank = t.rank, e.removeNode(n);
-    }
-  });
-}
-function Er(e) {
-  let n = Number.POSITIVE_INFINITY, t = 0, r = Number.POSITIVE_INFINITY, o = 0, i = e.graph(), s2 = i.marginx || 0, a = i.marginy || 0;
-  function l(u) {
-    let d = u.x, c = u.y, f = u.width, h2 = u.height;
-    n = Math.min(n, d - f / 2), t = Math.max(t, d + f / 2), r = Math.min(r, c - h2 / 2), o = Math.max(o, c + h2 / 2);
-  }
-  e.nodes().forEach((u) => l(e.node(u))), e.edges().forEach((u) => {
-    let d = e.edge(u);
-    Object.hasOwn(d, "x") && l(d);
-  }), n -= s2, r -= a, e.nodes().forEach((u) => {
-    let d = e.node(u);
-    d.x -= n, d.y -= r;
-  }), e.edges().forEach((u) => {
-    let d = e.edge(u);
-    d.points.forEach((c) => {
-      c.x -= n, c.y -= r;
-    }), Object.hasOwn(d, "x") && (d.x -= n), Object.hasOwn(d, "y") && (d.y -= r);
-  }), i.width = t - n + s2, i.height = o - r + a;
-}
-function Lr(e) {
-  e.edges().forEach((n) => {
-    if (n.v === n.w) return;
-    let t = e.edge(n), r = e.node(n.v), o = e.node(n.w), i, s2;
-    t.points ? (i = t.points[0], s2 = t.points[t.points.length - 1]) : (t.points = [], i = o, s2 = r), t.points.unshift(se(r, i)), t.points.push(se(o, s2));
-  });
-}
-function yr(e) {
-  e.edges().forEach((n) => {
-    let t = e.edge(n);
-    if (Object.hasOwn(t, "x")) switch ((t.labelpos === "l" || t.labelpos === "r") && (t.width -= t.labeloffset), t.labelpos) {
-      case "l":
-        t.x -= t.width / 2 + t.labeloffset;
-        break;
-      case "r":
-        t.x += t.width / 2 + t.labeloffset;
-        break;
-    }
-  });
-}
-function wr(e) {
-  e.edges().forEach((n) => {
-    let t = e.edge(n);
-    t.reversed && t.points.reverse();
-  });
-}
-function Nr(e) {
-  e.nodes().forEach((n) => {
-    if (e.children(n).length) {
-      let t = e.node(n), r = e.node(t.borderTop), o = e.node(t.borderBottom), i = e.node(t.borderLeft[t.borderLeft.length - 1]), s2 = e.node(t.borderRight[t.borderRight.length - 1]);
-      t.width = Math.abs(s2.x - i.x), t.height = Math.abs(o.y - r.y), t.x = i.x + t.width / 2, t.y = r.y + t.height / 2;
-    }
-  }), e.nodes().forEach((n) => {
-    e.node(n).dummy === "border" && e.removeNode(n);
-  });
-}
-function Gr(e) {
-  e.edges().forEach((n) => {
-    if (n.v === n.w) {
-      let t = e.node(n.v);
-      t.selfEdges || (t.selfEdges = []), t.selfEdges.push({ e: n, label: e.edge(n) }), e.removeEdge(n);
-    }
-  });
-}
-function vr(e) {
-  P(e).forEach((t) => {
-    let r = 0;
-    t.forEach((o, i) => {
-      let s2 = e.node(o);
-      typeof s2.rank != "number" && (s2.rank = 0), s2.order = i + r, (s2.selfEdges || []).forEach((a) => {
-        M(e, "selfedge", { width: a.label.width, height: a.label.height, rank: s2.rank, order: i + ++r, e: a.e, edgeLabel: a.label }, "_se"), (!Array.isArray(a.label.points) || a.label.points.length !== 7) && (a.label.points = [{ x: 0, y: -10 }, { x: 0, y: -10 }, { x: 0, y: 0 }, { x: 0, y: 10 }, { x: 0, y: 10 }, { x: 0, y: 0 }, { x: 0, y: 0 }]);
-      }), delete s2.selfEdges;
-    });
-  });
-}
-function kr(e) {
-  e.nodes().forEach((n) => {
-    let t = e.node(n), r = (o) => typeof o == "number" && isFinite(o);
-    if (t.dummy === "selfedge") {
-      let o = t, i = e.node(o.e.v), s2 = r(i == null ? void 0 : i.x) ? i.x : 0, a = r(i == null ? void 0 : i.y) ? i.y : 0, l = r(i == null ? void 0 : i.width) ? i.width : 0, u = r(i == null ? void 0 : i.height) ? i.height : 0, d = r(t.x) ? t.x : s2, c = r(t.y) ? t.y : a, f = l / 2, h2 = u / 2;
-      o.edgeLabel.points = [{ x: d + f, y: c - h2 }, { x: d + f, y: c - h2 }, { x: d, y: c }, { x: d - f, y: c + h2 }, { x: d - f, y: c + h2 }, { x: d, y: c }, { x: d, y: c }], o.edgeLabel.x = d, o.edgeLabel.y = c, e.setEdge(o.e, o.edgeLabel), e.removeNode(n);
-    } else t && Array.isArray(t.selfEdges) && t.selfEdges.forEach((o) => {
-      if (!Array.isArray(o.label.points) || o.label.points.length !== 7) {
-        let i = r(t.x) ? t.x : 0, s2 = r(t.y) ? t.y : 0, a = r(t.width) ? t.width : 0, l = r(t.height) ? t.height : 0, u = a / 2, d = l / 2;
-        o.label.points = [{ x: i + u, y: s2 - d }, { x: i + u, y: s2 - d }, { x: i, y: s2 }, { x: i - u, y: s2 + d }, { x: i - u, y: s2 + d }, { x: i, y: s2 }, { x: i, y: s2 }];
-      }
-    });
-  });
-}
-function xe(e, n) {
-  return X(W(e, n), Number);
-}
-function _e(e) {
-  let n = {};
-  return e && Object.entries(e).forEach(([t, r]) => {
-    typeof t == "string" && (t = t.toLowerCase()), n[t] = r;
-  }), n;
-}
-
-// scripts/src/prove/report-html-graph.ts
-var GRAPH_MAX_JOBS = 200;
-var NODE = { width: 196, height: 52 };
-var MARGIN = 12;
-var FIT_MAX_WIDTH = 1500;
-async function figureOfGraph(graph, state) {
-  if (graph.jobs.length < 2 || graph.jobs.length > GRAPH_MAX_JOBS) return null;
-  const plan = new T();
-  plan.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 56, marginx: MARGIN, marginy: MARGIN });
-  plan.setDefaultEdgeLabel(() => ({}));
-  for (const job of graph.jobs) plan.setNode(job.id, { ...NODE });
-  for (const job of graph.jobs) for (const id of job.dependsOn) plan.setEdge(id, job.id);
-  Oe(plan);
-  const { width = 0, height = 0 } = plan.graph();
-  const edges = plan.edges().map((edge) => edgePath(plan.edge(edge).points ?? []));
-  const critical = new Set(graph.criticalPath);
-  const nodes = graph.jobs.map((job) => {
-    const { x = 0, y = 0 } = plan.node(job.id);
-    return nodeOf({
-      id: job.id,
-      tier: job.riskTier,
-      job: state.jobs[job.id],
-      x,
-      y,
-      critical: critical.has(job.id)
-    });
-  });
-  return h("figure.graph", [
-    h("div.scroll", { tabIndex: 0, role: "region", ariaLabel: "Job graph, scrollable" }, [
-      s(
-        "svg",
-        {
-          // A moderately wide graph shrinks to its frame; a very wide one would become unreadable, so it scrolls.
-          className: width <= FIT_MAX_WIDTH ? ["fit"] : [],
-          viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
-          width: Math.ceil(width),
-          height: Math.ceil(height),
-          role: "img",
-          ariaLabelledBy: "graph-title"
-        },
-        [
-          s(
-            "title",
-            { id: "graph-title" },
-            `Graph of ${graph.jobs.length} jobs; the table of jobs states the same.`
-          ),
-          s("defs", arrow()),
-          s("g.edges", edges),
-          s("g.nodes", nodes)
-        ]
-      )
-    ]),
-    h("figcaption", "Arrows run from a job to what depends on it. A heavier frame marks the critical path.")
-  ]);
-}
-function arrow() {
-  return s(
-    "marker#arrow",
-    { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
-    s("path", { d: "M0 0 8 4 0 8Z" })
-  );
-}
-function edgePath(points) {
-  const [first, ...rest] = points;
-  const last = rest.at(-1);
-  if (first === void 0 || last === void 0) return s("path");
-  const at2 = (point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`;
-  const curves = rest.slice(0, -1).map((point, index) => {
-    const next = rest[index + 1] ?? last;
-    return `Q${at2(point)} ${at2({ x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 })}`;
-  });
-  return s("path.edge", { d: `M${at2(first)}${curves.join("")}L${at2(last)}`, markerEnd: "url(#arrow)" });
-}
-var NODE_TONE = {
-  accepted: "good",
-  rejected: "bad",
-  failed: "bad",
-  blocked: "bad"
-};
-function nodeOf(node) {
-  const status = node.job?.status ?? "queued";
-  const outcome = node.job?.outcome ?? "pending";
-  const tone2 = NODE_TONE[outcome] ?? NODE_TONE[status] ?? (status === "queued" ? "neutral" : "waiting");
-  const words = outcome === "pending" || outcome === status ? status : `${status}, ${outcome}`;
-  const left = node.x - NODE.width / 2;
-  const top = node.y - NODE.height / 2;
-  return s(
-    "g",
-    {
-      className: ["node", `tone-${tone2}`, ...node.critical ? ["critical"] : []],
-      transform: `translate(${left.toFixed(1)} ${top.toFixed(1)})`
-    },
-    [
-      s("title", `${node.id}: ${words}, ${node.tier}`),
-      s("rect.card", { width: NODE.width, height: NODE.height, rx: 8 }),
-      s("rect.bar", { x: 0, y: 8, width: 4, height: NODE.height - 16, rx: 2 }),
-      s("text.id", { x: 16, y: 22 }, plainText(node.id, 24)),
-      s("text.state", { x: 16, y: 40 }, `${words} \xB7 ${node.tier}`)
-    ]
-  );
-}
-
-// scripts/src/prove/report-html-style.ts
-var REPORT_STYLE = `
-:root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b1f24;--soft:#59636e;--line:#d8dee4;--code:#eef1f4;--accent:#3b5bdb;
---good:#1a7f47;--good-bg:#e3f5ea;--bad:#b3261e;--bad-bg:#fce8e6;--waiting:#8a5a00;--waiting-bg:#fdf1d8;--neutral:#59636e;--neutral-bg:#eceff2}
-@media (prefers-color-scheme:dark){:root{--bg:#0f1318;--card:#171c23;--ink:#e6eaef;--soft:#9aa6b2;--line:#2b333d;--code:#212933;--accent:#91a7ff;
---good:#6fdc9a;--good-bg:#12301f;--bad:#ff9b92;--bad-bg:#3a1a18;--waiting:#f3c667;--waiting-bg:#352809;--neutral:#9aa6b2;--neutral-bg:#222a33}}
-*{box-sizing:border-box}
-html{scroll-behavior:smooth;scroll-padding-top:1rem}
-@media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}
-body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;overflow-wrap:anywhere}
-a{color:var(--accent)}
-a:focus-visible,summary:focus-visible,.scroll:focus-visible,pre:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:4px}
-.skip{position:absolute;left:-999px}.skip:focus{left:1rem;top:1rem;background:var(--card);padding:.5rem 1rem;z-index:1}
-.top,.layout,footer{max-width:1240px;margin:0 auto;padding:0 1.5rem}
-.top{padding-top:1.75rem}
-.brand{color:var(--soft);font-size:.85rem;font-weight:600;letter-spacing:.02em}.mark{color:var(--accent)}
-h1{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem;margin:.5rem 0 1rem;font-size:1.75rem;line-height:1.25;letter-spacing:-.01em}
-h2{margin:0 0 .85rem;font-size:1.15rem}
-h3{margin:1.25rem 0 .5rem;font-size:.95rem}
-.pill{padding:.2rem .8rem;border-radius:999px;font-size:.95rem;font-weight:650;letter-spacing:0}
-.badge{display:inline-block;padding:.05rem .5rem;border-radius:999px;font-size:.8rem;font-weight:600;white-space:nowrap}
-.tone-good{color:var(--good);background:var(--good-bg)}.tone-bad{color:var(--bad);background:var(--bad-bg)}
-.tone-waiting{color:var(--waiting);background:var(--waiting-bg)}.tone-neutral{color:var(--neutral);background:var(--neutral-bg)}
-.notice{margin:.5rem 0;padding:.65rem 1rem;border-radius:10px;border-left:4px solid currentColor}
-.notice code{background:transparent;color:inherit;border:1px solid currentColor}
-.layout{display:grid;grid-template-columns:190px minmax(0,1fr);gap:2rem;margin-top:1.5rem}
-nav{position:sticky;top:1rem;align-self:start;max-height:calc(100vh - 2rem);overflow:auto;font-size:.88rem}
-nav ul{list-style:none;margin:0;padding:0}nav a{display:block;padding:.28rem .6rem;border-radius:6px;color:var(--soft);text-decoration:none}
-nav a:hover{background:var(--neutral-bg);color:var(--ink)}
-section{background:var(--card);border:1px solid var(--line);border-radius:14px;padding:1.25rem 1.4rem;margin-bottom:1.25rem}
-p{margin:.5rem 0}
-ul{margin:.5rem 0;padding-left:1.25rem}li{margin:.2rem 0}
-code{font:.86em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);padding:.1em .35em;border-radius:5px}
-pre{margin:.6rem 0;padding:.8rem 1rem;background:var(--code);border-radius:10px;overflow:auto;overflow-wrap:normal}pre code{background:none;padding:0}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,300px),1fr));gap:.9rem 1.75rem;margin:0}
-dt{color:var(--soft);font-size:.78rem;font-weight:600;text-transform:uppercase;letter-spacing:.04em}dd{margin:.1rem 0 0}
-.scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.9rem}
-th,td{padding:.5rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{color:var(--soft);font-size:.78rem;font-weight:600;white-space:nowrap}tbody tr:last-child td{border-bottom:0}
-td{min-width:4.5rem;overflow-wrap:break-word}td:first-child{min-width:2rem}td code{white-space:nowrap}
-details{border-top:1px solid var(--line)}details:last-of-type{border-bottom:1px solid var(--line)}
-summary{padding:.6rem .2rem;cursor:pointer;font-weight:600}details ul{margin:.1rem 0 .9rem}
-.graph{margin:0}.graph svg{display:block;max-width:none}.graph svg.fit{max-width:100%;height:auto;min-width:560px}figcaption{margin-top:.6rem;color:var(--soft);font-size:.82rem}
-.edge{fill:none;stroke:var(--soft);stroke-width:1.4;opacity:.75}#arrow path{fill:var(--soft)}
-.node .card{fill:var(--bg);stroke:var(--line);stroke-width:1.2}.node.critical .card{stroke:var(--soft);stroke-width:2}
-.node .bar{fill:currentColor}.node .id{fill:var(--ink);font:600 12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-.node .state{fill:currentColor;font:600 11.5px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-footer{padding-bottom:2rem;color:var(--soft);font-size:.82rem}
-@media (max-width:860px){.layout{grid-template-columns:minmax(0,1fr)}nav{position:static;max-height:none}nav ul{display:flex;flex-wrap:wrap;gap:.15rem}}
-@media print{body{background:#fff}nav,.skip{display:none}.layout{display:block}section{break-inside:avoid-page;border:0;padding:0 0 1rem}details::details-content{content-visibility:visible}.tone-good,.tone-bad,.tone-waiting,.tone-neutral{border:1px solid currentColor}}
-`;
-
-// scripts/src/prove/report-html.ts
-var CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-async function renderReportHtml(input) {
-  const model = buildReport(input);
-  const figure = await figureOfGraph(input.graph, input.state);
-  const page = h("html", { lang: "en" }, [
-    h("head", [
-      h("meta", { charSet: "utf-8" }),
-      h("meta", { httpEquiv: "Content-Security-Policy", content: CONTENT_POLICY }),
-      h("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
-      h("meta", { name: "color-scheme", content: "light dark" }),
-      h("meta", { name: "robots", content: "noindex" }),
-      h("title", plain(model.title)),
-      h("style", REPORT_STYLE)
-    ]),
-    h("body", [
-      h("a.skip", { href: "#main" }, "Skip to the report"),
-      header(model, input),
-      h("div.layout", [navigation(model, figure !== null), main(model, figure)]),
-      h("footer", "Written by Orchestrate from the run's own records. Text of agents is shown as data.")
-    ])
-  ]);
-  return `<!doctype html>
-${toHtml(page)}
-`;
-}
-var plain = (inline2) => inline2.map((span) => span.text).join("");
-function header(model, { state }) {
-  return h("header.top", [
-    h("div.brand", [h("span.mark", { ariaHidden: "true" }, "\u25C6"), " Orchestrate"]),
-    h("h1", [
-      h("span", { className: ["pill", tone(model.statusTone)] }, state.status),
-      h(
-        "span.name",
-        plain(model.title).replace(/^Run [a-z]+/, "").replace(/^: /, "")
-      )
-    ]),
-    h("div.notices", model.notices.map(block))
-  ]);
-}
-function navigation(model, hasGraph) {
-  const link = (id, title) => h("li", h("a", { href: `#${id}` }, title));
-  return h("nav", { ariaLabel: "Sections" }, [
-    h("ul", [
-      link("overview", "Overview"),
-      ...hasGraph ? [link("graph", "Job graph")] : [],
-      ...model.sections.map(({ id, title }) => link(id, title))
-    ])
-  ]);
-}
-function main(model, figure) {
-  return h("main#main", [
-    h("section#overview", [
-      h("h2", "Overview"),
-      h(
-        "dl.facts",
-        model.facts.map(({ label, value }) => h("div", [h("dt", label), h("dd", inline(value))]))
-      )
-    ]),
-    ...figure === null ? [] : [h("section#graph", [h("h2", "Job graph"), figure])],
-    ...model.sections.map(section)
-  ]);
-}
-var section = ({ id, title, blocks }) => h("section", { id }, [h("h2", title), ...blocks.map(block)]);
-function block(value) {
-  switch (value.kind) {
-    case "paragraph":
-      return h("p", inline(value.inline));
-    case "notice":
-      return h("p", { className: ["notice", tone(value.tone)] }, inline(value.inline));
-    case "subheading":
-      return h("h3", inline(value.inline));
-    case "entry":
-      return h("details", [h("summary", inline(value.heading)), items(value.items)]);
-    case "list":
-      return items(value.items);
-    case "table":
-      return tableOf(value.head, value.rows);
-    case "commands":
-      return h("pre", { tabIndex: 0 }, h("code", value.lines.join("\n")));
-  }
-}
-var items = (list2) => h(
-  "ul",
-  list2.map((item) => h("li", inline(item)))
-);
-function tableOf(head2, rows) {
-  const label = head2.filter((cell) => cell !== "").join(", ");
-  return h("div.scroll", { tabIndex: 0, role: "region", ariaLabel: `Table: ${label}` }, [
-    h("table", [
-      h(
-        "thead",
-        h(
-          "tr",
-          head2.map((cell) => h("th", { scope: "col" }, cell))
-        )
-      ),
-      h(
-        "tbody",
-        rows.map(
-          (cells2) => h(
-            "tr",
-            cells2.map((cell) => h("td", inline(cell)))
-          )
-        )
-      )
-    ])
-  ]);
-}
-var inline = (spans) => spans.map(spanOf);
-function spanOf(span) {
-  switch (span.kind) {
-    case "text":
-      return span.text;
-    case "strong":
-      return h("strong", span.text);
-    case "code":
-      return h("code", span.text);
-    case "badge":
-      return h("span", { className: ["badge", tone(span.tone)] }, span.text);
-  }
-}
-var tone = (value) => `tone-${value}`;
-
 export {
   openLineLog,
   openTrace,
   traceStatusOf,
   spanIdOf,
   traceRef,
-  traceRefs,
-  renderReport,
-  renderReportHtml
+  traceRefs
 };

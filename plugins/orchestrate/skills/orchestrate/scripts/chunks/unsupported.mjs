@@ -3,10 +3,7 @@
 import {
   SPEC_CODES,
   formatPath
-} from "./secret-patterns.mjs";
-import {
-  POLICY
-} from "./dispatch.mjs";
+} from "./secrets.mjs";
 // scripts/src/plan/unsupported.ts
 var top = (field, behaviour, used) => ({
   field,
@@ -18,20 +15,8 @@ var perJob = (field, behaviour, used) => ({
   behaviour,
   used: (spec) => spec.jobs.flatMap((job, index) => used(job) ? [["jobs", index, field]] : [])
 });
-var CALLED_ARBITER = "mock";
 var UNSUPPORTED_FIELDS = [
   top("budget", "stops admission when a cost is reached", (spec) => spec.budget !== void 0),
-  top("egress", "lets the decision plane call a provider", (spec) => (spec.egress ?? []).length > 0),
-  top(
-    "calibration",
-    "allows acceptance without a judge",
-    (spec) => (spec.calibration?.minimum_samples ?? 0) >= POLICY.MINIMUM_SAMPLES.value
-  ),
-  top("arbiter", "chooses the judge of work that is not mock", ({ arbiter }) => {
-    if (arbiter === void 0 || arbiter.runtime === CALLED_ARBITER) return false;
-    const { runtime, fallback_runtime, model, effort } = arbiter;
-    return [runtime, fallback_runtime, model, effort].some((pin) => pin !== void 0);
-  }),
   {
     field: "defaults.benchmark",
     behaviour: "limits the age of benchmark evidence",
@@ -57,7 +42,21 @@ function unsupportedFields(spec, options = {}) {
 }
 
 import {
+  buildJobGraph,
+  compareIds,
+  reachabilityAmong,
+  unorderedAmong
+} from "./secrets.mjs";
+import {
+  looksSecretName
+} from "./dispatch.mjs";
+import {
+  SPEC_LIMITS
+} from "./dispatch.mjs";
+import {
+  CAPABILITY_TIERS,
   EFFECT_RISK,
+  RISK_TIERS,
   maxCapability,
   maxRisk,
   riskAtLeast
@@ -65,64 +64,6 @@ import {
 import {
   __commonJS
 } from "./dispatch.mjs";
-import {
-  hasErrors
-} from "./dispatch.mjs";
-import {
-  bad,
-  checkCommand,
-  checkSecrets,
-  checkVariables,
-  compileSchema,
-  createReport,
-  fieldLabel,
-  jobLabel,
-  loadConfig,
-  oneOf,
-  quoted,
-  readDocument,
-  sayIn,
-  suggestion
-} from "./secret-patterns.mjs";
-import {
-  looksSecretName
-} from "./secret-patterns.mjs";
-import {
-  formatDuration,
-  parseDuration
-} from "./dispatch.mjs";
-import {
-  workspaceRoot
-} from "./dispatch.mjs";
-import {
-  POLICY as POLICY2,
-  RESERVED_RUN_NAMES,
-  SPEC_LIMITS
-} from "./dispatch.mjs";
-import {
-  didYouMean
-} from "./dispatch.mjs";
-import {
-  errorCode,
-  sha256
-} from "./dispatch.mjs";
-import {
-  existsSync,
-  readFileSync,
-  realpathSync,
-  statSync
-} from "./dispatch.mjs";
-import {
-  err,
-  ok
-} from "./dispatch.mjs";
-import {
-  RETRY_CLASSES,
-  TOOL_WORDS,
-  riskAtLeast as riskAtLeast2
-} from "./dispatch.mjs";
-import { basename, resolve as resolve2 } from "node:path";
-import { isAbsolute, relative, resolve, sep } from "node:path";
 // node_modules/picomatch/lib/constants.js
 var require_constants = __commonJS({
   "node_modules/picomatch/lib/constants.js"(exports, module) {
@@ -1868,8 +1809,8 @@ var require_picomatch = __commonJS({
       try {
         const opts = options || {};
         return new RegExp(source, opts.flags || (opts.nocase ? "i" : ""));
-      } catch (err2) {
-        if (options && options.debug === true) throw err2;
+      } catch (err) {
+        if (options && options.debug === true) throw err;
         return /$^/;
       }
     };
@@ -1893,213 +1834,9 @@ var require_picomatch2 = __commonJS({
     module.exports = picomatch;
   }
 });
-// scripts/src/plan/job-graph.ts
-function buildJobGraph(jobs) {
-  const byId = [...jobs].sort((a, b) => compareIds(a.id, b.id));
-  const index = new Map(byId.map((job, i) => [job.id, i]));
-  const { above, faults } = resolveDependencies(byId, index);
-  const below = reverse(above);
-  const stage = stagesOf(above, below);
-  faults.push(...cycles(byId, above, below, stage));
-  if (faults.length > 0) return { graph: null, faults: sortFaults(faults) };
-  return { graph: inPlanOrder(byId, above, stage), faults: [] };
-}
-function stagesById(graph) {
-  const stages = [];
-  graph.ids.forEach((id, at) => {
-    const stage = graph.stage[at];
-    stages[stage] ??= [];
-    stages[stage].push(id);
-  });
-  return stages;
-}
-function criticalPath(graph, weight) {
-  const best = [];
-  const via = [];
-  let end = -1;
-  for (let at = 0; at < graph.ids.length; at += 1) {
-    let from = -1;
-    for (const before of graph.dependencies[at])
-      if (from < 0 || best[before] > best[from]) from = before;
-    best[at] = weight(at) + (from < 0 ? 0 : best[from]);
-    via[at] = from;
-    if (end < 0 || best[at] > best[end]) end = at;
-  }
-  const ids = [];
-  for (let at = end; at >= 0; at = via[at]) ids.push(graph.ids[at]);
-  return { ids: ids.reverse(), weight: end < 0 ? 0 : best[end] };
-}
-function unorderedAmong(graph, marked) {
-  const size = graph.ids.length;
-  const isMarked = Array.from({ length: size }, (_, at) => marked(at));
-  const total = isMarked.filter(Boolean).length;
-  const below = peel(graph.dependencies, graph.dependents, isMarked, total);
-  const above = peel(graph.dependents, graph.dependencies, isMarked, total);
-  return isMarked.map((is, at) => {
-    const down = below[at];
-    const up = above[at];
-    return is && (down < 0 || up < 0 || down + up !== total - 1);
-  });
-}
-function reachabilityAmong(graph, chosen) {
-  const words = Math.ceil(chosen.length / 32);
-  const bit = new Map(chosen.map((at, i) => [at, i]));
-  const bits = new Uint32Array(words * graph.ids.length);
-  for (let at = 0; at < graph.ids.length; at += 1) {
-    const base = at * words;
-    for (const before of graph.dependencies[at]) {
-      const from = before * words;
-      for (let word = 0; word < words; word += 1)
-        bits[base + word] = bits[base + word] | bits[from + word];
-      const own = bit.get(before);
-      if (own !== void 0)
-        bits[base + (own >> 5)] = bits[base + (own >> 5)] | 1 << (own & 31);
-    }
-  }
-  const above = (a, b) => {
-    const own = bit.get(a);
-    return (bits[b * words + (own >> 5)] >>> (own & 31) & 1) === 1;
-  };
-  return { ordered: (a, b) => a < b ? above(a, b) : above(b, a) };
-}
-var compareIds = (a, b) => a < b ? -1 : a > b ? 1 : 0;
-function resolveDependencies(jobs, index) {
-  const faults = [];
-  const above = jobs.map((job) => {
-    const known = [];
-    job.dependsOn.forEach((dependency, at) => {
-      const found = index.get(dependency);
-      if (found === void 0) faults.push({ kind: "unknown", id: job.id, dependency, at });
-      else if (dependency === job.id) faults.push({ kind: "self", id: job.id, at });
-      else known.push(found);
-    });
-    known.sort((a, b) => a - b);
-    return known.filter((one, at) => at === 0 || one !== known[at - 1]);
-  });
-  return { above, faults };
-}
-function reverse(above) {
-  const below = above.map(() => []);
-  above.forEach((list, at) => {
-    for (const before of list) below[before].push(at);
-  });
-  return below;
-}
-function stagesOf(above, below) {
-  const open = above.map((list) => list.length);
-  const deepest = above.map(() => 0);
-  const free = [];
-  open.forEach((count, at) => {
-    if (count === 0) free.push(at);
-  });
-  for (let next = 0; next < free.length; next += 1) {
-    const at = free[next];
-    for (const after of below[at]) {
-      open[after] = open[after] - 1;
-      deepest[after] = Math.max(deepest[after], deepest[at] + 1);
-      if (open[after] === 0) free.push(after);
-    }
-  }
-  return deepest.map((value, at) => open[at] === 0 ? value : -1);
-}
-var CYCLES_SHOWN = 50;
-function cycles(jobs, above, below, stage) {
-  const faults = [];
-  const left = /* @__PURE__ */ new Set();
-  stage.forEach((value, at) => {
-    if (value < 0) left.add(at);
-  });
-  for (; ; ) {
-    dropAcyclic(left, above, below);
-    const start = Math.min(...left);
-    if (left.size === 0 || faults.length === CYCLES_SHOWN) return faults;
-    const path = [start];
-    const seenAt = /* @__PURE__ */ new Map([[start, 0]]);
-    for (; ; ) {
-      const next = above[path.at(-1)].find((at) => left.has(at));
-      const seen = seenAt.get(next);
-      path.push(next);
-      if (seen === void 0) {
-        seenAt.set(next, path.length - 1);
-        continue;
-      }
-      const loop = path.slice(seen);
-      const names = rotate(loop.slice(1)).map((at) => jobs[at].id);
-      faults.push({ kind: "cycle", id: names[0], path: [...names, names[0]] });
-      for (const at of loop) left.delete(at);
-      break;
-    }
-  }
-}
-function rotate(loop) {
-  const from = loop.indexOf(Math.min(...loop));
-  return [...loop.slice(from), ...loop.slice(0, from)];
-}
-function dropAcyclic(left, above, below) {
-  const within = (list) => list.some((at) => left.has(at));
-  const doubtful = [...left];
-  while (doubtful.length > 0) {
-    const at = doubtful.pop();
-    const [up, down] = [above[at], below[at]];
-    if (!left.has(at) || within(up) && within(down)) continue;
-    left.delete(at);
-    for (const other of [...up, ...down]) if (left.has(other)) doubtful.push(other);
-  }
-}
-function sortFaults(faults) {
-  return faults.sort(
-    (a, b) => compareIds(a.id, b.id) || (a.kind === "cycle" ? 1 : 0) - (b.kind === "cycle" ? 1 : 0)
-  );
-}
-function inPlanOrder(jobs, above, stage) {
-  const order = jobs.map((_, at) => at).sort((a, b) => stage[a] - stage[b] || a - b);
-  const place = [];
-  order.forEach((at, i) => {
-    place[at] = i;
-  });
-  const ids = order.map((at) => jobs[at].id);
-  const dependencies = order.map(
-    (at) => above[at].map((i) => place[i]).sort((a, b) => a - b)
-  );
-  return {
-    ids,
-    position: new Map(ids.map((id, i) => [id, i])),
-    dependencies,
-    dependents: reverse(dependencies),
-    stage: order.map((at) => stage[at])
-  };
-}
-function peel(above, below, isMarked, total) {
-  const open = above.map((list) => list.length);
-  const after = above.map(() => -1);
-  const plain = [];
-  let marked = [];
-  const release = (at) => {
-    (isMarked[at] ? marked : plain).push(at);
-  };
-  const take = (at) => {
-    for (const next of below[at]) {
-      open[next] = open[next] - 1;
-      if (open[next] === 0) release(next);
-    }
-  };
-  open.forEach((count, at) => {
-    if (count === 0) release(at);
-  });
-  let left = total;
-  for (; ; ) {
-    for (let at = plain.pop(); at !== void 0; at = plain.pop()) take(at);
-    if (marked.length === 0) return after;
-    const alone = marked.length === 1;
-    const batch = marked;
-    marked = [];
-    for (const at of batch) {
-      left -= 1;
-      if (alone) after[at] = left;
-    }
-    for (const at of batch) take(at);
-  }
-}
+// lazy:picomatch
+var loaded;
+var picomatch_default = (...args) => (loaded ??= require_picomatch2())(...args);
 // scripts/src/plan/tier.ts
 var TASK_FLOORS = {
   scout: { capability: "C1", risk: "R0" },
@@ -2139,6 +1876,17 @@ function literalPrefix(glob) {
   return wild < 0 ? glob : glob.slice(0, wild);
 }
 var hasWildcard = (glob) => literalPrefix(glob) !== glob;
+function raiseFloors(derived, target) {
+  const risk = delta(RISK_TIERS, derived.riskTier, target.risk);
+  const capability = delta(CAPABILITY_TIERS, derived.capabilityFloor, target.capability);
+  return {
+    riskTier: RISK_TIERS[RISK_TIERS.indexOf(derived.riskTier) + Math.max(0, risk)],
+    riskFloorDelta: Math.max(0, risk),
+    capabilityFloor: CAPABILITY_TIERS[CAPABILITY_TIERS.indexOf(derived.capabilityFloor) + Math.max(0, capability)],
+    capabilityFloorDelta: Math.max(0, capability),
+    discarded: [risk, capability].filter((value) => value < 0).length
+  };
+}
 var maximum = (reasons) => reasons.map((reason) => reason.tier).reduce(maxRisk, "R0");
 function riskReasons(job, place) {
   const reasons = [];
@@ -2176,20 +1924,9 @@ function capabilityReasons(job) {
     reasons.push({ why: "high-importance", tier: "C3" });
   return reasons;
 }
-// scripts/src/core/placeholders.ts
-var RUNTIME_PLACEHOLDERS = [
-  "<verified-cli-runtime>",
-  "<verified-read-runtime>",
-  "<verified-judgment-runtime>",
-  "<verified-fallback-runtime>"
-];
-var CWD_PLACEHOLDER = "<workspace-root>";
-var MODEL_PLACEHOLDER = "<resolved-model>";
-var isPlaceholder = (text) => text.startsWith("<") && text.endsWith(">");
-var isExplicitRuntime = (runtime) => typeof runtime === "string" && !isPlaceholder(runtime);
-// lazy:picomatch
-var loaded;
-var picomatch_default = (...args) => (loaded ??= require_picomatch2())(...args);
+function delta(order, derived, target) {
+  return target === null ? 0 : order.indexOf(target) - order.indexOf(derived);
+}
 // scripts/src/plan/overlap.ts
 var OVERLAPS_SHOWN = 100;
 function findOverlaps(graph, writers, trackedFiles) {
@@ -2397,11 +2134,25 @@ function deriveJobs(jobs, facts) {
       broad: () => repo !== null && matchesMoreThan(SPEC_LIMITS.broadFiles, owning(job, at, repo), trackedFiles)
     });
     const program = isProgram(job, facts);
+    const target = facts.targets?.(job.id) ?? null;
+    const raised = target === null ? null : raiseFloors(tier, target);
     return {
-      riskTier: tier.riskTier,
-      tierDerivation: tier.tierDerivation,
-      capabilityFloor: tier.capabilityFloor,
-      capabilityDerivation: tier.capabilityDerivation,
+      riskTier: raised?.riskTier ?? tier.riskTier,
+      tierDerivation: derivation(
+        tier.tierDerivation,
+        "router",
+        raised?.riskFloorDelta ?? 0,
+        raised?.riskTier
+      ),
+      capabilityFloor: raised?.capabilityFloor ?? tier.capabilityFloor,
+      capabilityDerivation: derivation(
+        tier.capabilityDerivation,
+        "router",
+        raised?.capabilityFloorDelta ?? 0,
+        raised?.capabilityFloor
+      ),
+      raised,
+      declaredTier: tier.riskTier,
       job,
       at,
       writer: writers[at],
@@ -2488,7 +2239,7 @@ var isProgram = (job, facts) => job.runtime !== null && facts.traits(job.runtime
 function toolsOf(o) {
   const { allowedTools, disallowedTools: disallowed, verification } = o.job;
   if (allowedTools !== null) return { allowed: allowedTools, disallowed, origin: "spec" };
-  const mayWrite = o.writer && riskAtLeast2(o.tier.riskTier, "R1");
+  const mayWrite = o.writer && riskAtLeast(o.tier.riskTier, "R1");
   const base = o.program ? NO_TOOLS : mayWrite ? WRITING : READING;
   const checks = mayWrite && !o.program && verification.length > 0 ? verification.map(shellTool) : NO_TOOLS;
   return {
@@ -2497,14 +2248,15 @@ function toolsOf(o) {
     origin: "tier"
   };
 }
+var derivation = (steps, cause, delta2, tier) => delta2 === 0 || tier === void 0 ? steps : [...steps, `${cause}\u2192${tier}`];
 var NOTHING = [];
 var NO_TOOLS = [];
 var READING = ["read", "search"];
 var WRITING = ["read", "search", "edit", "write"];
 var shellTool = (command) => `shell(${[command.command, ...command.args].join(" ")})`;
 function demands(one, facts) {
-  const { job, riskTier } = one;
-  if (!riskAtLeast2(riskTier, "R2")) return kindDemands(one, facts);
+  const { job, declaredTier: riskTier } = one;
+  if (!riskAtLeast(riskTier, "R2")) return kindDemands(one, facts);
   const found = [];
   const fault = (field, code, message, fix) => {
     found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));
@@ -2616,966 +2368,10 @@ function outputFaults(graph, jobs, facts) {
     });
   });
 }
-// scripts/src/coordinator/load-spec.ts
-// scripts/src/plan/normalize.ts
-// scripts/src/plan/check-paths.ts
-function pathProblem(path) {
-  if (path.includes("\0")) return "holds a NUL character";
-  if (/^(?:[/\\]|[A-Za-z]:|~(?:[/\\]|$))/.test(path)) return "is absolute";
-  const steps = path.split(/[/\\]/);
-  if (steps.includes("..")) return "climbs out of its folder";
-  if (steps.some((step) => /^\.git[. ]*$/i.test(step) || /^git~[0-9]+$/i.test(step))) return "enters `.git`";
-  if (path.includes("\\")) return "holds a backslash; separate folders with `/`";
-  if (steps.every((step) => step === "" || step === ".")) return "names no file";
-  return null;
-}
-function checkRelativePath(path, place, say) {
-  const problem = pathProblem(path);
-  if (problem === null) return true;
-  say("path-outside", place, `the path ${quoted(path)} ${problem}`, {
-    fix: "give a path below the job's `cwd`"
-  });
-  return false;
-}
-function globProblem(glob) {
-  if (glob.startsWith("!")) return "is negated";
-  if (/(?:^|[/{,(|])\.\.(?:$|[/},)|])/.test(glob)) return "climbs out of its folder";
-  const problem = pathProblem(glob.replace(/\\(?=[*?[\]{}()!+@|])/g, ""));
-  return problem === "names no file" ? null : problem;
-}
-function checkGlob(glob, place, say) {
-  const problem = globProblem(glob);
-  if (problem === null) return true;
-  say("bad-glob", place, `the glob ${quoted(glob)} ${problem}`, {
-    fix: "give a glob below the job's `cwd`, such as `src/api/**`"
-  });
-  return false;
-}
-function plainPath(path) {
-  return path.split("/").filter((step) => step !== "" && step !== ".").join("/");
-}
-// scripts/src/plan/normalize.ts
-function normalizeSpec(spec, facts) {
-  const host = createHost(facts);
-  const roots = workspaceRoots(spec, host);
-  const jobs = spec.jobs.map((job, index) => normalJob(job, index, spec, roots, host));
-  const top2 = normalTop(spec, roots, facts.fileName);
-  return { jobs, top: top2, diagnostics: host.report.list() };
-}
-function createHost(facts) {
-  const report = createReport(facts.fileName);
-  const known = /* @__PURE__ */ new Map();
-  return {
-    facts,
-    report,
-    realpath: (path) => {
-      let real = known.get(path);
-      if (real === void 0) {
-        real = facts.realpath(path);
-        known.set(path, real);
-      }
-      return real;
-    },
-    say: (code, path, message, fix) => report.add({ code, path, message, fix, place: () => facts.locate?.(path) ?? { line: 1, column: 1 } })
-  };
-}
-function workspaceRoots(spec, host) {
-  if (spec.workspace_roots === void 0) return host.facts.workspaceRootsDefault;
-  return spec.workspace_roots.map((root, index) => {
-    const path = resolve(host.facts.cwd, root);
-    const real = host.realpath(path);
-    if (real === null)
-      host.say(
-        "root-missing",
-        ["workspace_roots", index],
-        `the workspace root ${quoted(root)} does not exist`,
-        "create the folder, or name another"
-      );
-    return real ?? path;
-  });
-}
-function isInside(path, root) {
-  const way = relative(root, path);
-  return way === "" || way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-function workFolder(job, index, spec, roots, host) {
-  const written = job.cwd ?? spec.defaults?.cwd ?? CWD_PLACEHOLDER;
-  const first = roots[0];
-  if (written === CWD_PLACEHOLDER) return first;
-  const path = resolve(first, written);
-  const real = host.realpath(path);
-  const place = job.cwd === void 0 ? ["defaults", "cwd"] : ["jobs", index, "cwd"];
-  if (real === null)
-    host.say(
-      "cwd-missing",
-      place,
-      `the folder ${quoted(written)} does not exist below ${quoted(first)}`,
-      "create it, or name another"
-    );
-  else if (!roots.some((root) => isInside(real, root)))
-    host.say(
-      "cwd-outside-roots",
-      place,
-      `the folder ${quoted(written)} leads to ${quoted(real)}, outside every workspace root`,
-      "add its folder to `workspace_roots`, or name one inside"
-    );
-  return real ?? path;
-}
-function milliseconds(text) {
-  const parsed = parseDuration(text);
-  if (!parsed.ok) throw new Error(`not a duration: ${text}`);
-  return parsed.value;
-}
-function createPicker(origins) {
-  return (field, own, byDefaults, builtIn) => {
-    if (own !== void 0) {
-      origins[field] = "spec";
-      return own;
-    }
-    origins[field] = byDefaults === void 0 ? "built-in" : "defaults";
-    return byDefaults ?? builtIn;
-  };
-}
-function normalJob(job, index, spec, roots, host) {
-  const origins = {};
-  const pick = createPicker(origins);
-  const { defaults } = spec;
-  const cwd = workFolder(job, index, spec, roots, host);
-  pick("cwd", job.cwd, defaults?.cwd, CWD_PLACEHOLDER);
-  if (job.authority !== void 0 && !host.facts.approvals.has(job.authority))
-    host.say(
-      "unknown-authority",
-      ["jobs", index, "authority"],
-      `the authority ${quoted(job.authority)} is not among the approvals of the home policy`,
-      "add it to `approvals` in the home policy, or remove `authority`"
-    );
-  return {
-    id: job.id,
-    index,
-    task: job.task ?? null,
-    runtime: job.runtime ?? null,
-    fallbackRuntime: job.fallback_runtime ?? [],
-    agent: job.agent ?? null,
-    model: job.model === void 0 || job.model === MODEL_PLACEHOLDER ? null : job.model,
-    effort: job.effort ?? null,
-    session: job.session === void 0 ? null : { fromJob: job.session.from_job, mode: job.session.mode },
-    cwd,
-    prompt: job.prompt ?? null,
-    skill: job.skill ?? null,
-    promptGenerated: job.prompt === void 0 && job.skill === void 0,
-    expectedOutput: job.expected_output,
-    timeoutMs: milliseconds(pick("timeout", job.timeout, defaults?.timeout, "0s")),
-    stallAfterMs: job.stall_after === void 0 ? null : milliseconds(job.stall_after),
-    dependsOn: job.depends_on ?? [],
-    importance: pick("importance", job.importance, void 0, "normal"),
-    ...effectOf(job, spec, pick, origins),
-    destructive: job.destructive ?? false,
-    preview: planText(job.preview),
-    rollback: planText(job.rollback),
-    approval: pick("approval", job.approval, defaults?.approval, "inherit"),
-    authority: job.authority ?? null,
-    isolation: pick("isolation", job.isolation, defaults?.isolation, "none"),
-    untrusted: job.untrusted ?? false,
-    ownedPaths: job.owned_paths ?? [],
-    allowedTools: job.allowed_tools ?? null,
-    disallowedTools: job.disallowed_tools ?? [],
-    inputs: (job.inputs ?? []).map((input) => ({
-      path: plainPath(input.path),
-      sha256: input.sha256 ?? null,
-      fromJob: input.from_job ?? null,
-      fromPath: input.from_path === void 0 ? null : plainPath(input.from_path)
-    })),
-    outputs: (job.outputs ?? []).map((output) => ({
-      path: plainPath(output.path),
-      sha256: output.sha256 ?? null,
-      required: output.required ?? true,
-      fromResult: output.from === "result"
-    })),
-    checks: job.checks ?? [],
-    verification: (job.verification ?? []).map((check2) => normalCommand(check2, cwd)),
-    invocation: invocationOf(job),
-    retry: retryOf(job, spec, pick),
-    cacheTtlHours: pick(
-      "benchmark.cacheTTLHours",
-      job.benchmark?.cacheTTLHours,
-      defaults?.benchmark?.cacheTTLHours,
-      POLICY2.CACHE_TTL_DEFAULT_HOURS.value
-    ),
-    maxPromotions: pick(
-      "fallback.maxPromotions",
-      job.fallback?.maxPromotions,
-      defaults?.fallback?.maxPromotions,
-      POLICY2.MAX_PROMOTIONS_DEFAULT.value
-    ),
-    maxOutputBytes: pick(
-      "max_output_bytes",
-      job.max_output_bytes,
-      defaults?.max_output_bytes,
-      POLICY2.MAX_OUTPUT_BYTES_DEFAULT.value
-    ),
-    mock: job.mock ?? null,
-    origins
-  };
-}
-function defaultEffect(task, ownsPaths) {
-  switch (task) {
-    case "implement":
-    case "mechanical":
-      return "scoped-write";
-    case "docs":
-    case "test":
-      return ownsPaths ? "scoped-write" : "observe";
-    default:
-      return "observe";
-  }
-}
-function effectOf(job, spec, pick, origins) {
-  const declared = job.effect ?? spec.defaults?.effect;
-  if (job.destructive === true) {
-    origins["effect"] = "spec";
-    return { effect: "external-destructive", effectSource: "destructive" };
-  }
-  const builtIn = job.task === void 0 ? "high-impact-write" : defaultEffect(job.task, (job.owned_paths ?? []).length > 0);
-  const effect = pick("effect", job.effect, spec.defaults?.effect, builtIn);
-  const source = declared !== void 0 ? "declared" : job.task === void 0 ? "none" : "task";
-  return { effect, effectSource: source };
-}
-function retryOf(job, spec, pick) {
-  const own = job.retry;
-  const byDefaults = spec.defaults?.retry;
-  return {
-    maxAttempts: pick("retry.max_attempts", own?.max_attempts, byDefaults?.max_attempts, 1),
-    backoffMs: milliseconds(
-      pick("retry.backoff", own?.backoff, byDefaults?.backoff, `${SPEC_LIMITS.retryBackoffMs}ms`)
-    ),
-    classes: pick("retry.classes", own?.classes, byDefaults?.classes, [...RETRY_CLASSES])
-  };
-}
-function invocationOf(job) {
-  const { invocation } = job;
-  if (invocation === void 0) return null;
-  return {
-    command: invocation.command,
-    args: invocation.args ?? [],
-    stdin: invocation.stdin ?? "none",
-    envAllow: invocation.env_allow ?? []
-  };
-}
-function normalCommand(command, cwd) {
-  const folder = "cwd" in command && command.cwd !== void 0 ? plainPath(command.cwd) : "";
-  return {
-    command: command.command,
-    args: command.args ?? [],
-    timeoutMs: command.timeout === void 0 ? SPEC_LIMITS.verificationTimeoutMs : milliseconds(command.timeout),
-    cwd: cwd === null || folder === "" ? null : resolve(cwd, folder)
-  };
-}
-function planText(value) {
-  if (value === void 0) return null;
-  if (typeof value === "string") return { kind: "text", text: value };
-  return { kind: "command", command: normalCommand(value, null) };
-}
-var ARBITER_TIMEOUT = "10m";
-function normalTop(spec, roots, fileName) {
-  const origins = {};
-  const pick = createPicker(origins);
-  return {
-    name: pick("name", spec.name, void 0, labelOf(fileName)),
-    outcome: spec.outcome ?? null,
-    constraints: spec.constraints ?? [],
-    acceptance: spec.acceptance ?? [],
-    concurrency: pick("concurrency", spec.concurrency, void 0, SPEC_LIMITS.concurrencyDefault),
-    pools: spec.pools ?? {},
-    workspaceRoots: pick(
-      "workspace_roots",
-      spec.workspace_roots === void 0 ? void 0 : roots,
-      void 0,
-      roots
-    ),
-    calibrationMinimumSamples: spec.calibration?.minimum_samples ?? null,
-    egress: spec.egress ?? [],
-    arbiter: normalArbiter(spec.arbiter, pick),
-    budget: spec.budget === void 0 ? null : {
-      dimension: spec.budget.dimension,
-      limit: spec.budget.limit,
-      onUnknown: spec.budget.on_unknown ?? "stop"
-    },
-    quotaWaitMs: milliseconds(pick("quota_wait", spec.quota_wait, void 0, "0s")),
-    worktreeSetup: (spec.worktree_setup ?? []).map((command) => normalCommand(command, null)),
-    origins
-  };
-}
-function normalArbiter(arbiter, pick) {
-  return {
-    runtime: arbiter?.runtime ?? null,
-    fallbackRuntime: arbiter?.fallback_runtime ?? [],
-    model: arbiter?.model === void 0 || arbiter.model === MODEL_PLACEHOLDER ? null : arbiter.model,
-    effort: arbiter?.effort ?? null,
-    timeoutMs: milliseconds(pick("arbiter.timeout", arbiter?.timeout, void 0, ARBITER_TIMEOUT)),
-    mock: arbiter?.mock ?? null
-  };
-}
-function labelOf(fileName) {
-  const name = fileName.slice(Math.max(fileName.lastIndexOf("/"), fileName.lastIndexOf("\\")) + 1);
-  return name.replace(/\.(?:ya?ml|json)$/i, "") || "jobs";
-}
-// scripts/src/core/ids.ts
-var JOB_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-var WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$/i;
-function jobIdProblem(id) {
-  if (!JOB_ID.test(id)) return "must match `^[a-z0-9][a-z0-9._-]{0,63}$`";
-  if (id.includes("..")) return "must not contain `..`";
-  if (id.endsWith(".")) return "must not end with a dot";
-  if (id.endsWith(".lock")) return "must not end with `.lock` (git refuses such a branch)";
-  if (RESERVED_RUN_NAMES.has(id)) return "is a name of the run directory";
-  if (/^(arbiter|inbox)$/.test(id) || /^(arbiter|attempt)-/.test(id))
-    return "is reserved for the coordinator";
-  if (WINDOWS_DEVICE.test(id)) return "is a device name on Windows";
-  return null;
-}
-// scripts/src/plan/check-graph.ts
-function checkGraph(spec, say) {
-  const byId = checkIds(spec.jobs, say);
-  const ids = [...byId.keys()];
-  for (const entry of spec.jobs) {
-    checkDependencies(entry, byId, ids, say);
-    checkInputs(entry, byId, say);
-    checkSession(entry, byId, say);
-  }
-  checkContinuedOnce(spec.jobs, say);
-  const graph = checkCycles(byId, say);
-  checkOutputs(spec, graph, say);
-}
-function checkIds(jobs, say) {
-  const byId = /* @__PURE__ */ new Map();
-  const folded = /* @__PURE__ */ new Map();
-  for (const entry of jobs) {
-    const { id } = entry.job;
-    if (id === void 0) continue;
-    const problem = jobIdProblem(id);
-    if (problem !== null)
-      say("bad-job-id", [...entry.path, "id"], `the job id ${quoted(id)} ${problem}`, {
-        fix: "choose another id"
-      });
-    const first = folded.get(id.toLowerCase());
-    if (first === void 0) {
-      folded.set(id.toLowerCase(), entry);
-      byId.set(id, entry);
-    } else
-      say("duplicate-job", [...entry.path, "id"], `the id ${quoted(id)} is taken by another job`, {
-        fix: "choose another id",
-        related: [{ path: [...first.path, "id"], message: "the first one is here" }]
-      });
-  }
-  return byId;
-}
-function checkDependencies(entry, byId, ids, say) {
-  const { job, path } = entry;
-  for (const [index, id] of (job.depends_on ?? []).entries()) {
-    if (id !== job.id && byId.has(id)) continue;
-    const place = [...path, "depends_on", index];
-    if (id === job.id)
-      say("self-dependency", place, `${entry.label} depends on itself`, { fix: "remove it" });
-    else {
-      say("unknown-dependency", place, `${entry.label} depends on ${quoted(id)}, but there is no such job`, {
-        fix: () => suggestion(didYouMean(id, ids), "add the job, or remove the dependency")
-      });
-    }
-  }
-}
-function checkCycles(byId, say) {
-  const nodes = [...byId].map(([id, { job }]) => ({
-    id,
-    dependsOn: (job.depends_on ?? []).filter((other) => other !== id && byId.has(other))
-  }));
-  const { graph, faults } = buildJobGraph(nodes);
-  for (const fault of faults) {
-    if (fault.kind !== "cycle") continue;
-    const [first, second] = fault.path;
-    const entry = byId.get(first);
-    const at = (entry.job.depends_on ?? []).indexOf(second);
-    say(
-      "cyclic-dependency",
-      [...entry.path, "depends_on", at],
-      `these jobs wait for each other: ${fault.path.join(" \u2192 ")}`,
-      {
-        fix: "remove one of these dependencies"
-      }
-    );
-  }
-  return graph;
-}
-function checkInputs(entry, byId, say) {
-  const { job, path } = entry;
-  for (const [index, input] of (job.inputs ?? []).entries()) {
-    const { from_job: from, from_path: file } = input;
-    if (from === void 0 || file === void 0) continue;
-    const place = [...path, "inputs", index];
-    if (!(job.depends_on ?? []).includes(from)) {
-      say(
-        "input-not-a-dependency",
-        [...place, "from_job"],
-        `${entry.label} takes an input from ${quoted(from)}, which is not in its \`depends_on\``,
-        {
-          fix: byId.has(from) ? `add \`${from}\` to \`depends_on\`` : "name one of its dependencies"
-        }
-      );
-      continue;
-    }
-    const outputs = byId.get(from)?.job.outputs;
-    if (outputs === void 0 && !byId.has(from)) continue;
-    const paths = (outputs ?? []).map((output) => output.path);
-    if (paths.some((declared) => plainPath(declared) === plainPath(file))) continue;
-    say(
-      "input-not-an-output",
-      [...place, "from_path"],
-      `job \`${from}\` declares no output ${quoted(file)}`,
-      {
-        fix: () => suggestion(didYouMean(file, paths), `add it to the \`outputs\` of \`${from}\``)
-      }
-    );
-  }
-}
-var JUDGMENT = /* @__PURE__ */ new Set(["review", "audit", "security"]);
-function checkSession(entry, byId, say) {
-  const { job, path } = entry;
-  if (job.session === void 0) return;
-  const from = job.session.from_job;
-  const place = [...path, "session", "from_job"];
-  if (job.task !== void 0 && JUDGMENT.has(job.task))
-    say(
-      "session-on-judgment",
-      [...path, "session"],
-      `${entry.label} is ${job.task} work, which must start from a fresh context`,
-      {
-        fix: "remove `session`"
-      }
-    );
-  if (!(job.depends_on ?? []).includes(from))
-    say(
-      "session-not-a-dependency",
-      place,
-      `${entry.label} takes its session from ${quoted(from)}, which is not in its \`depends_on\``,
-      {
-        fix: byId.has(from) ? `add \`${from}\` to \`depends_on\`` : "name one of its dependencies"
-      }
-    );
-  const other = byId.get(from)?.job.runtime;
-  if (isExplicitRuntime(job.runtime) && isExplicitRuntime(other) && job.runtime !== other)
-    say(
-      "session-other-runtime",
-      place,
-      `${entry.label} runs on \`${job.runtime}\`, but the session of \`${from}\` belongs to \`${other}\``,
-      {
-        fix: "use one runtime for both, or pass files by `inputs`"
-      }
-    );
-}
-function checkContinuedOnce(jobs, say) {
-  const first = /* @__PURE__ */ new Map();
-  for (const entry of jobs) {
-    const { session } = entry.job;
-    if (session === void 0 || session.mode !== "continue") continue;
-    const other = first.get(session.from_job);
-    if (other === void 0) first.set(session.from_job, entry);
-    else
-      say(
-        "session-continued-twice",
-        [...entry.path, "session"],
-        `${entry.label} continues the session of ${quoted(session.from_job)}, which ${other.label} continues already`,
-        {
-          fix: "write `mode: fork`, or continue the session of the later job",
-          related: [{ path: [...other.path, "session"], message: "the first one is here" }]
-        }
-      );
-  }
-}
-function checkOutputs(spec, graph, say) {
-  const writers = /* @__PURE__ */ new Map();
-  for (const entry of spec.jobs)
-    for (const [index, output] of (entry.job.outputs ?? []).entries()) {
-      if (pathProblem(output.path) !== null) continue;
-      const file = plainPath(`${folderOf(entry, spec)}/${output.path}`);
-      const list = writers.get(file);
-      if (list === void 0) writers.set(file, [{ entry, index }]);
-      else list.push({ entry, index });
-    }
-  const shared = [...writers.values()].filter((list) => list.length > 1);
-  if (shared.length === 0) return;
-  const at = new Map(graph?.ids.map((id, position) => [id, position]));
-  const places = shared.flat().flatMap(({ entry }) => at.get(entry.job.id ?? "") ?? []);
-  const reach = graph === null ? null : reachabilityAmong(graph, [...new Set(places)]);
-  for (const list of shared) {
-    const placed = list.map((written) => ({ ...written, at: at.get(written.entry.job.id ?? "") ?? -1 })).sort((a, b) => a.at - b.at || a.index - b.index);
-    for (let index = 1; index < placed.length; index += 1) {
-      const [first, second] = [placed[index - 1], placed[index]];
-      const same = first.entry === second.entry;
-      if (!same && (reach === null || first.at < 0 || reach.ordered(first.at, second.at))) continue;
-      sayConflict(first, second, same, say);
-    }
-  }
-}
-function sayConflict(first, second, same, say) {
-  const path = quoted(second.entry.job.outputs[second.index].path);
-  const place = [...second.entry.path, "outputs", second.index, "path"];
-  say(
-    "output-conflict",
-    place,
-    same ? `${second.entry.label} declares the output ${path} twice` : `${first.entry.label} and ${second.entry.label} may run at the same time and both declare the output ${path}`,
-    {
-      fix: same ? "remove one of them" : "choose another path, or let one depend on the other",
-      related: [
-        { path: [...first.entry.path, "outputs", first.index, "path"], message: "the first one is here" }
-      ]
-    }
-  );
-}
-function folderOf(entry, spec) {
-  const cwd = entry.job.cwd ?? spec.top.defaults?.cwd ?? ".";
-  return cwd === "<workspace-root>" ? "." : cwd;
-}
-// scripts/src/plan/check-placeholders.ts
-var checkRuntimePlaceholder = (text, path, say) => check(text, RUNTIME_PLACEHOLDERS, path, say);
-var checkCwdPlaceholder = (text, path, say) => check(text, [CWD_PLACEHOLDER], path, say);
-var checkModelPlaceholder = (text, path, say) => check(text, [MODEL_PLACEHOLDER], path, say);
-function check(text, known, path, say) {
-  if (text === void 0 || !/<[^<>]*>/.test(text)) return;
-  if (isPlaceholder(text) && known.includes(text)) return;
-  const meant = didYouMean(text, known);
-  say(
-    "unknown-placeholder",
-    path,
-    `${fieldLabel(path, "it")} is ${quoted(text)}, but its placeholders are ${oneOf(known)}`,
-    {
-      fix: meant === null ? "use one of them as the whole value, or a name" : `did you mean \`${meant}\`?`
-    }
-  );
-}
-// scripts/src/plan/check-tools.ts
-var KNOWN = new Set(TOOL_WORDS);
-var WITH_ARGUMENT = /^(shell|mcp)\(([^\n]+)\)$/;
-function checkTools(tools, runtime, path, say) {
-  for (const [index, tool] of (tools ?? []).entries()) {
-    const place = [...path, index];
-    const argument = WITH_ARGUMENT.exec(tool);
-    if (KNOWN.has(tool) || argument !== null) continue;
-    const meant = didYouMean(tool, [...TOOL_WORDS, "mcp"]);
-    if (tool === "mcp" || /^(?:shell|mcp)\(/.test(tool))
-      say("unknown-tool", place, `the tool ${quoted(tool)} is incomplete`, {
-        fix: "write `shell`, `shell(PREFIX)` or `mcp(NAME)`"
-      });
-    else if (/^[A-Z_]/.test(tool) || /^mcp__/.test(tool)) checkRawName(tool, runtime, place, say);
-    else
-      say("unknown-tool", place, `${quoted(tool)} is no tool word`, {
-        fix: meant === null ? "use read, search, edit, write, shell, shell(PREFIX), web, mcp(NAME) or agent" : `did you mean \`${meant}\`?`
-      });
-  }
-}
-function checkRawName(tool, runtime, place, say) {
-  if (isExplicitRuntime(runtime)) return;
-  say("raw-tool", place, `${quoted(tool)} is a runtime's own tool name, but the job names no runtime`, {
-    fix: "use read, search, edit, write, shell, shell(PREFIX), web, mcp(NAME) or agent, or set `runtime`"
-  });
-}
-// scripts/src/plan/check-top.ts
-function checkTop(spec, say) {
-  const { top: top2 } = spec;
-  const day = SPEC_LIMITS.timeoutMaxMs;
-  checkDuration(top2.quota_wait, ["quota_wait"], { minMs: 0, maxMs: day }, say);
-  checkDuration(top2.defaults?.timeout, ["defaults", "timeout"], { minMs: 1, maxMs: day }, say);
-  checkDuration(top2.defaults?.retry?.backoff, ["defaults", "retry", "backoff"], BACKOFF, say);
-  checkDuration(top2.arbiter?.timeout, ["arbiter", "timeout"], { minMs: 1, maxMs: day }, say);
-  for (const [index, command] of (top2.worktree_setup ?? []).entries()) {
-    const path = ["worktree_setup", index];
-    checkCommand(command, path, say);
-    checkDuration(command.timeout, [...path, "timeout"], { minMs: 1, maxMs: day }, say);
-  }
-  checkArbiter(spec, say);
-  checkIntake(top2, say);
-  checkCalibration(top2, say);
-}
-var BACKOFF = { minMs: 0, maxMs: SPEC_LIMITS.retryBackoffCapMs };
-function checkDuration(text, path, bounds, say) {
-  if (text === void 0) return;
-  const parsed = parseDuration(text);
-  if (!parsed.ok || parsed.value >= bounds.minMs && parsed.value <= bounds.maxMs) return;
-  const expected = bounds.minMs > 0 ? `more than 0s and at most ${formatDuration(bounds.maxMs)}` : `at most ${formatDuration(bounds.maxMs)}`;
-  say("duration-range", path, `${fieldLabel(path, "it")} must be ${expected}, but is ${quoted(text)}`);
-}
-function checkArbiter(spec, say) {
-  const { arbiter } = spec.top;
-  if (arbiter === void 0) return;
-  checkRuntimePlaceholder(arbiter.runtime, ["arbiter", "runtime"], say);
-  for (const [index, runtime] of (arbiter.fallback_runtime ?? []).entries())
-    checkRuntimePlaceholder(runtime, ["arbiter", "fallback_runtime", index], say);
-  checkModelPlaceholder(arbiter.model, ["arbiter", "model"], say);
-  if (arbiter.mock === void 0) return;
-  const ids = new Set(spec.jobs.map((job) => job.job.id).filter((id) => id !== void 0));
-  for (const id of Object.keys(arbiter.mock)) {
-    if (ids.has(id)) continue;
-    say(
-      "unknown-job",
-      ["arbiter", "mock", id],
-      `\`arbiter.mock\` names ${quoted(id)}, but there is no such job`,
-      {
-        fix: () => suggestion(didYouMean(id, ids), "remove it")
-      }
-    );
-  }
-}
-function checkIntake(top2, say) {
-  const absent = ["outcome", "constraints", "acceptance"].filter((field) => {
-    const value = top2[field];
-    return value === void 0 || value.length === 0;
-  });
-  if (absent.length === 0) return;
-  const list = absent.map((field) => `\`${field}\``).join(", ");
-  say("intake-incomplete", [], `the spec states no ${list}: the judge will know only what each job says`, {
-    fix: "say what shall be true at the end, what must not happen, and what would show it"
-  });
-}
-function checkCalibration(top2, say) {
-  const samples = top2.calibration?.minimum_samples;
-  const needed = POLICY2.MINIMUM_SAMPLES.value;
-  if (samples !== void 0 && samples >= needed) return;
-  if (samples === void 0)
-    say(
-      "calibration-off",
-      top2.calibration === void 0 ? [] : ["calibration"],
-      "`calibration.minimum_samples` is absent: every job goes to a judge",
-      {
-        fix: `set it to ${needed} or more to allow acceptance without a judge where a calibration record permits it`
-      }
-    );
-  else
-    say(
-      "calibration-off",
-      ["calibration", "minimum_samples"],
-      `\`calibration.minimum_samples\` is ${samples}, below ${needed}: every job goes to a judge`,
-      {
-        fix: `set it to ${needed} or more`
-      }
-    );
-}
-// scripts/src/plan/check-job.ts
-var ATTEMPT = { minMs: 1, maxMs: SPEC_LIMITS.timeoutMaxMs };
-function checkJob(entry, raw, timeoutByDefault, say) {
-  checkTimes(entry, raw, timeoutByDefault, say);
-  checkIntent(entry, raw, say);
-  checkRoute(entry, say);
-  checkCommands(entry, say);
-  checkFiles(entry, say);
-  checkTools(entry.job.allowed_tools, entry.job.runtime, [...entry.path, "allowed_tools"], say);
-  checkTools(entry.job.disallowed_tools, entry.job.runtime, [...entry.path, "disallowed_tools"], say);
-}
-function checkTimes(entry, raw, timeoutByDefault, say) {
-  const { job, path } = entry;
-  checkDuration(job.timeout, [...path, "timeout"], ATTEMPT, say);
-  checkDuration(job.stall_after, [...path, "stall_after"], ATTEMPT, say);
-  checkDuration(job.retry?.backoff, [...path, "retry", "backoff"], BACKOFF, say);
-  if (!Object.hasOwn(raw, "timeout") && !timeoutByDefault)
-    say("timeout-missing", path, `${entry.label} has no \`timeout\`, and \`defaults\` has none either`, {
-      fix: "add one, for example `timeout: 10m`"
-    });
-  for (const [index, step] of (job.mock ?? []).entries()) {
-    checkDuration(
-      step.sleep,
-      [...path, "mock", index, "sleep"],
-      { minMs: 0, maxMs: SPEC_LIMITS.timeoutMaxMs },
-      say
-    );
-    checkDuration(step["spawn-child"], [...path, "mock", index, "spawn-child"], ATTEMPT, say);
-  }
-}
-function checkIntent(entry, raw, say) {
-  const { job, path } = entry;
-  if (Object.hasOwn(raw, "prompt") || Object.hasOwn(raw, "skill")) return;
-  if (Object.hasOwn(raw, "invocation") && job.invocation?.stdin !== "prompt") return;
-  say(
-    "generated-intent",
-    path,
-    `${entry.label} has neither \`prompt\` nor \`skill\`: its brief is generated from \`task\`, \`expected_output\` and its dependencies`,
-    {
-      fix: "add a `prompt` if that says too little"
-    }
-  );
-}
-function checkRoute(entry, say) {
-  const { job, path } = entry;
-  checkRuntimePlaceholder(job.runtime, [...path, "runtime"], say);
-  for (const [index, runtime] of (job.fallback_runtime ?? []).entries())
-    checkRuntimePlaceholder(runtime, [...path, "fallback_runtime", index], say);
-  checkModelPlaceholder(job.model, [...path, "model"], say);
-  checkCwdPlaceholder(job.cwd, [...path, "cwd"], say);
-  if (job.agent !== void 0 && !mayRunInSession(job.runtime))
-    say(
-      "agent-not-in-session",
-      [...path, "agent"],
-      `${entry.label} names an \`agent\`, which only a job in the harness session can have, but its runtime is \`${job.runtime}\``,
-      {
-        fix: "set `runtime: internal`, or remove `agent`"
-      }
-    );
-  if (job.invocation !== void 0 && (!isExplicitRuntime(job.runtime) || job.runtime === "internal"))
-    say(
-      "invocation-without-runtime",
-      [...path, "invocation"],
-      `${entry.label} has an \`invocation\`, but ${job.runtime === void 0 ? "names no runtime" : `its runtime is \`${job.runtime}\``}`,
-      {
-        fix: "set `runtime` to the id of a declared program"
-      }
-    );
-  if (job.mock !== void 0 && job.runtime !== "mock")
-    say(
-      "mock-without-mock-runtime",
-      [...path, "mock"],
-      `${entry.label} has a \`mock\` script, which only the runtime \`mock\` plays`,
-      {
-        fix: "set `runtime: mock`, or remove `mock`"
-      }
-    );
-}
-function mayRunInSession(runtime) {
-  return runtime === void 0 || runtime === "internal" || runtime === "<verified-judgment-runtime>" || runtime === "<verified-fallback-runtime>";
-}
-function checkCommands(entry, say) {
-  const { job, path } = entry;
-  if (job.invocation !== void 0) {
-    checkCommand(job.invocation, [...path, "invocation"], say);
-    checkVariables(job.invocation.env_allow ?? [], [...path, "invocation", "env_allow"], say);
-  }
-  for (const [index, check2] of (job.verification ?? []).entries()) {
-    const place = [...path, "verification", index];
-    checkCommand(check2, place, say);
-    checkDuration(check2.timeout, [...place, "timeout"], ATTEMPT, say);
-  }
-  for (const field of ["preview", "rollback"]) {
-    const plan = job[field];
-    if (typeof plan !== "object") continue;
-    checkCommand(plan, [...path, field], say);
-    checkDuration(plan.timeout, [...path, field, "timeout"], ATTEMPT, say);
-  }
-}
-function checkFiles(entry, say) {
-  const { job, path } = entry;
-  for (const [index, glob] of (job.owned_paths ?? []).entries())
-    checkGlob(glob, [...path, "owned_paths", index], say);
-  for (const [index, output] of (job.outputs ?? []).entries())
-    checkRelativePath(output.path, [...path, "outputs", index, "path"], say);
-  for (const [index, input] of (job.inputs ?? []).entries())
-    checkRelativePath(input.path, [...path, "inputs", index, "path"], say);
-  for (const [index, check2] of (job.verification ?? []).entries())
-    if (check2.cwd !== void 0 && check2.cwd !== ".")
-      checkRelativePath(check2.cwd, [...path, "verification", index, "cwd"], say);
-  for (const [index, step] of (job.mock ?? []).entries()) {
-    const place = [...path, "mock", index];
-    for (const action of ["write", "append", "link"])
-      if (step[action] !== void 0) checkRelativePath(step[action].path, [...place, action, "path"], say);
-    if (step.delete !== void 0) checkRelativePath(step.delete, [...place, "delete"], say);
-  }
-}
-// schemas/jobs.schema.json
-var jobs_schema_default = JSON.parse('{"type":"object","additionalProperties":false,"properties":{"version":{"type":"integer","const":1,"description":"Version of this format"},"name":{"type":"string","minLength":1,"maxLength":200},"outcome":{"type":"string","minLength":1},"constraints":{"type":"array","items":{"type":"string","minLength":1}},"acceptance":{"type":"array","items":{"type":"string","minLength":1}},"concurrency":{"type":"integer","minimum":1,"maximum":64},"pools":{"type":"object","additionalProperties":{"type":"integer","minimum":1,"maximum":64}},"workspace_roots":{"type":"array","items":{"type":"string","minLength":1},"minItems":1},"defaults":{"$ref":"#/definitions/Defaults"},"calibration":{"type":"object","additionalProperties":false,"properties":{"minimum_samples":{"type":"integer","minimum":0}}},"egress":{"type":"array","items":{"$ref":"#/definitions/Egress"}},"arbiter":{"$ref":"#/definitions/Arbiter"},"budget":{"type":"object","additionalProperties":false,"properties":{"dimension":{"type":"string","enum":["actualMarginalCostUsd","apiEquivalentCostUsd","quotaBurn"],"description":"What is counted"},"limit":{"type":"number","exclusiveMinimum":0,"description":"Most that may be spent"},"on_unknown":{"type":"string","enum":["stop","warn"]}},"required":["dimension","limit"]},"quota_wait":{"allOf":[{"$ref":"#/definitions/Duration"}]},"worktree_setup":{"type":"array","items":{"$ref":"#/definitions/SetupCommand"}},"jobs":{"type":"array","items":{"$ref":"#/definitions/Job"},"minItems":1,"maxItems":10000,"description":"The jobs"}},"required":["version","jobs"],"definitions":{"Duration":{"type":"string","pattern":"^(?=[0-9])(?:[0-9]{1,4}h)?(?:[0-9]{1,6}m)?(?:[0-9]{1,8}s)?(?:[0-9]{1,9}ms)?$"},"Sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"JobId":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$"},"RuntimeRef":{"type":"string","pattern":"^(?:[a-z0-9][a-z0-9._-]{0,63}|<[^<>]{0,64}>)$"},"Effort":{"type":"string","enum":["minimal","low","medium","high","xhigh","max"]},"Egress":{"type":"object","additionalProperties":false,"properties":{"provider":{"type":"string","minLength":1,"description":"Provider that receives the content"},"credential_source":{"type":"string","minLength":1,"description":"Where the credential comes from, for example `env`"},"content_classes":{"type":"array","items":{"type":"string","enum":["prompt","result","trace","repo-excerpt"]},"minItems":1,"uniqueItems":true,"description":"What may be sent"},"scope":{"type":"string","enum":["run","project"],"description":"How far the leave reaches"}},"required":["provider","credential_source","content_classes","scope"]},"SetupCommand":{"type":"object","additionalProperties":false,"properties":{"command":{"type":"string","minLength":1,"description":"Program: a name on PATH or a path"},"args":{"type":"array","items":{"type":"string"}},"timeout":{"allOf":[{"$ref":"#/definitions/Duration"}]}},"required":["command"]},"Verification":{"type":"object","additionalProperties":false,"properties":{"command":{"type":"string","minLength":1,"description":"Program: a name on PATH or a path"},"args":{"type":"array","items":{"type":"string"}},"timeout":{"allOf":[{"$ref":"#/definitions/Duration"}]},"cwd":{"type":"string","minLength":1}},"required":["command"]},"PlanText":{"oneOf":[{"type":"string","minLength":20},{"$ref":"#/definitions/SetupCommand"}]},"Retry":{"type":"object","additionalProperties":false,"properties":{"max_attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"allOf":[{"$ref":"#/definitions/Duration"}]},"classes":{"type":"array","items":{"type":"string","enum":["RATE_LIMIT","QUOTA","NETWORK","RUNTIME_CRASH"]},"uniqueItems":true}}},"Benchmark":{"type":"object","additionalProperties":false,"properties":{"cacheTTLHours":{"type":"integer","minimum":1,"maximum":720}}},"Fallback":{"type":"object","additionalProperties":false,"properties":{"maxPromotions":{"type":"integer","minimum":0,"maximum":4}}},"Input":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"description":"Path below the job\'s cwd"},"sha256":{"$ref":"#/definitions/Sha256"},"from_job":{"allOf":[{"$ref":"#/definitions/JobId"}]},"from_path":{"type":"string","minLength":1}},"required":["path"],"dependencies":{"from_job":["from_path"],"from_path":["from_job"]}},"Output":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"description":"Path below the job\'s cwd"},"sha256":{"$ref":"#/definitions/Sha256"},"required":{"type":"boolean"},"from":{"type":"string","enum":["result"]}},"required":["path"]},"Invocation":{"type":"object","additionalProperties":false,"properties":{"command":{"type":"string","minLength":1,"description":"Program: a name on PATH or a path"},"args":{"type":"array","items":{"type":"string"}},"stdin":{"type":"string","enum":["prompt","none"]},"env_allow":{"type":"array","items":{"type":"string","minLength":1},"uniqueItems":true}},"required":["command"]},"MockStep":{"type":"object","additionalProperties":false,"properties":{"attempt":{"type":"integer","minimum":1},"say":{"type":"string"},"write":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"description":"Relative path"},"content":{"type":"string","description":"Whole content of the file"}},"required":["path","content"]},"append":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"description":"Relative path"},"content":{"type":"string","description":"Text to append"}},"required":["path","content"]},"delete":{"type":"string","minLength":1},"link":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"description":"Relative path of the link"},"target":{"type":"string","minLength":1,"description":"What it points at; may lie outside"}},"required":["path","target"]},"sleep":{"allOf":[{"$ref":"#/definitions/Duration"}]},"exit":{"type":"integer","minimum":0,"maximum":255},"signal":{"type":"string","enum":["SIGKILL","SIGTERM","SIGSEGV","SIGABRT"]},"fail":{"oneOf":[{"type":"string","enum":["RATE_LIMIT","QUOTA","NETWORK","RUNTIME_CRASH","MODEL_UNAVAILABLE","STALLED","CONTEXT_OVERFLOW","TOOL_FAILURE","UNKNOWN","TEST_FAILURE","BAD_OUTPUT","PERMISSION","SANDBOX","AUTH","BAD_FLAG"]},{"type":"object","additionalProperties":false,"properties":{"class":{"type":"string","enum":["RATE_LIMIT","QUOTA","NETWORK","RUNTIME_CRASH","MODEL_UNAVAILABLE","STALLED","CONTEXT_OVERFLOW","TOOL_FAILURE","UNKNOWN","TEST_FAILURE","BAD_OUTPUT","PERMISSION","SANDBOX","AUTH","BAD_FLAG"],"description":"Failure class"},"message":{"type":"string","minLength":1},"reset_after":{"allOf":[{"$ref":"#/definitions/Duration"}]}},"required":["class"]}]},"stderr":{"type":"string"},"ask":{"type":"string","minLength":1},"hang":{"type":"boolean","enum":[true]},"ignore-term":{"type":"boolean","enum":[true]},"spawn-child":{"allOf":[{"$ref":"#/definitions/Duration"}]},"flood":{"type":"integer","minimum":1,"maximum":4294967296},"bad-utf8":{"type":"boolean","enum":[true]},"split-utf8":{"type":"string","minLength":1},"no-output":{"type":"boolean","enum":[true]},"wrong-success":{"type":"string","minLength":1},"cut":{"type":"boolean","enum":[true]},"settle":{"type":"boolean","enum":[true]},"permission":{"type":"string","minLength":1},"usage":{"type":"object","additionalProperties":false,"properties":{"input_tokens":{"type":"integer","minimum":0},"output_tokens":{"type":"integer","minimum":0},"cached_tokens":{"type":"integer","minimum":0},"cost_usd":{"type":"number","minimum":0}}},"model":{"type":"string","minLength":1},"session":{"type":"string","minLength":1},"tool":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"description":"Tool"},"ok":{"type":"boolean"},"summary":{"type":"string","minLength":1}},"required":["name"]},"raw":{"type":"string"},"read-stdin":{"type":"boolean","enum":[true]},"close-stdin":{"type":"boolean","enum":[true]},"verdict":{"type":"string","enum":["pass","fail","blocked"]}},"if":{"required":["attempt"]},"then":{"minProperties":2,"maxProperties":2},"else":{"minProperties":1,"maxProperties":1}},"MockVerdict":{"oneOf":[{"type":"string","enum":["pass","fail","blocked"]},{"type":"object","additionalProperties":false,"properties":{"verdict":{"type":"string","enum":["pass","fail","blocked"],"description":"The verdict"},"reasons":{"type":"array","items":{"type":"string"}}},"required":["verdict"]}]},"Defaults":{"type":"object","additionalProperties":false,"properties":{"timeout":{"allOf":[{"$ref":"#/definitions/Duration"}]},"cwd":{"type":"string","minLength":1},"effect":{"$ref":"#/definitions/Effect"},"approval":{"$ref":"#/definitions/Approval"},"isolation":{"$ref":"#/definitions/Isolation"},"retry":{"$ref":"#/definitions/Retry"},"max_output_bytes":{"$ref":"#/definitions/OutputBytes"},"benchmark":{"$ref":"#/definitions/Benchmark"},"fallback":{"$ref":"#/definitions/Fallback"}}},"Effect":{"type":"string","enum":["observe","scoped-write","high-impact-write","external-destructive"]},"Approval":{"type":"string","enum":["inherit","require"]},"Isolation":{"type":"string","enum":["none","worktree"]},"OutputBytes":{"type":"integer","minimum":1024,"maximum":268435456},"Arbiter":{"type":"object","additionalProperties":false,"properties":{"runtime":{"$ref":"#/definitions/RuntimeRef"},"fallback_runtime":{"type":"array","items":{"$ref":"#/definitions/RuntimeRef"}},"model":{"type":"string","minLength":1},"effort":{"$ref":"#/definitions/Effort"},"timeout":{"allOf":[{"$ref":"#/definitions/Duration"}]},"mock":{"type":"object","additionalProperties":{"$ref":"#/definitions/MockVerdict"}}}},"Job":{"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"#/definitions/JobId"},"task":{"type":"string","enum":["scout","architecture","implement","review","audit","security","test","docs","mechanical"]},"runtime":{"allOf":[{"$ref":"#/definitions/RuntimeRef"}]},"fallback_runtime":{"type":"array","items":{"$ref":"#/definitions/RuntimeRef"}},"runtimeFrom":{"type":"string","enum":["spec","router","<verified-cli-runtime>","<verified-read-runtime>","<verified-judgment-runtime>","<verified-fallback-runtime>"]},"agent":{"type":"string","minLength":1},"model":{"type":"string","minLength":1},"effort":{"$ref":"#/definitions/Effort"},"session":{"type":"object","additionalProperties":false,"properties":{"from_job":{"allOf":[{"$ref":"#/definitions/JobId"}],"description":"A dependency on the same runtime"},"mode":{"type":"string","enum":["continue","fork"],"description":"How"}},"required":["from_job","mode"]},"cwd":{"type":"string","minLength":1},"prompt":{"type":"string","minLength":1},"skill":{"type":"string","minLength":1},"expected_output":{"type":"string","minLength":1,"description":"What the job must deliver"},"timeout":{"allOf":[{"$ref":"#/definitions/Duration"}]},"stall_after":{"allOf":[{"$ref":"#/definitions/Duration"}]},"depends_on":{"type":"array","items":{"$ref":"#/definitions/JobId"},"uniqueItems":true},"importance":{"type":"string","enum":["normal","high"]},"effect":{"$ref":"#/definitions/Effect"},"destructive":{"type":"boolean"},"preview":{"allOf":[{"$ref":"#/definitions/PlanText"}]},"rollback":{"allOf":[{"$ref":"#/definitions/PlanText"}]},"approval":{"$ref":"#/definitions/Approval"},"authority":{"type":"string","minLength":1},"isolation":{"$ref":"#/definitions/Isolation"},"untrusted":{"type":"boolean"},"owned_paths":{"type":"array","items":{"type":"string","minLength":1},"uniqueItems":true},"allowed_tools":{"type":"array","items":{"type":"string","minLength":1},"uniqueItems":true},"disallowed_tools":{"type":"array","items":{"type":"string","minLength":1},"uniqueItems":true},"inputs":{"type":"array","items":{"$ref":"#/definitions/Input"}},"outputs":{"type":"array","items":{"$ref":"#/definitions/Output"}},"checks":{"type":"array","items":{"type":"string","minLength":1}},"verification":{"type":"array","items":{"$ref":"#/definitions/Verification"}},"invocation":{"$ref":"#/definitions/Invocation"},"retry":{"$ref":"#/definitions/Retry"},"benchmark":{"$ref":"#/definitions/Benchmark"},"fallback":{"$ref":"#/definitions/Fallback"},"max_output_bytes":{"$ref":"#/definitions/OutputBytes"},"mock":{"type":"array","items":{"$ref":"#/definitions/MockStep"}}},"required":["id","expected_output"],"if":{"not":{"required":["task"]}},"then":{"required":["model"]},"not":{"required":["prompt","skill"]}}}}');
-// scripts/src/plan/spec-shape.ts
-var DURATION_WORDS = {
-  code: "bad-duration",
-  expected: "a duration such as `90s`, `10m` or `1h30m`"
-};
-var LooseJob = class {
-  index;
-  job;
-  constructor(index, job) {
-    this.index = index;
-    this.job = job;
-  }
-  get path() {
-    return ["jobs", this.index];
-  }
-  /** "job `a`" or "`jobs[0]`"; made when a message needs it, since most jobs are sound. */
-  get label() {
-    return jobLabel(this.job.id, this.index);
-  }
-};
-function checkShape(document) {
-  const badTop = /* @__PURE__ */ new Set();
-  const badJobs = /* @__PURE__ */ new Map();
-  const onBad = (path) => {
-    const [first, index, field] = path;
-    if (first !== "jobs" || index === void 0) badTop.add(String(first));
-    else if (typeof index === "number" && typeof field === "string")
-      badJobs.set(index, (badJobs.get(index) ?? /* @__PURE__ */ new Set()).add(field));
-  };
-  checkJobs ??= compileSchema(jobs_schema_default, { formats: FORMATS, rules: RULES });
-  const valid = checkJobs(document.value, { document, whole: "the spec", onBad });
-  return { valid, loose: setAside(document.value, badTop, badJobs) };
-}
-var checkJobs;
-var FORMATS = {
-  Duration: DURATION_WORDS,
-  JobId: {
-    code: "bad-job-id",
-    expected: "1 to 64 lower-case letters, digits, `.`, `_` or `-`, starting with a letter or digit"
-  },
-  RuntimeRef: { code: "bad-runtime-name", expected: "a runtime id, `internal` or a placeholder" },
-  Sha256: { code: "bad-format", expected: "64 lower-case hex digits" }
-};
-var taskOrModel = (job, path, context) => {
-  let valid = true;
-  if (!Object.hasOwn(job, "task") && !Object.hasOwn(job, "model"))
-    valid = badJob(context, path, job, {
-      code: "task-or-model",
-      message: "has neither `task` nor `model`",
-      fix: "add `task`: it decides which runtimes are good enough"
-    });
-  if (Object.hasOwn(job, "prompt") && Object.hasOwn(job, "skill"))
-    valid = badJob(context, [...path, "skill"], job, {
-      code: "prompt-and-skill",
-      message: "has both `prompt` and `skill`",
-      fix: "keep one of them"
-    });
-  return valid;
-};
-function badJob(context, path, job, finding) {
-  const label = jobLabel(job["id"], Number(path[1]));
-  return bad(context, path, { ...finding, message: `${label} ${finding.message}` });
-}
-var oneAction = (step, path, context) => {
-  const actions = Object.keys(step).filter((key) => key !== "attempt");
-  if (actions.length === 1) return true;
-  return bad(context, path, {
-    code: "bad-step",
-    message: `a step of a mock script is one action, but this one has ${actions.length === 0 ? "none" : actions.length}`,
-    fix: actions.length === 0 ? "add one, for example `say: done`" : "make a step of its own of each"
-  });
-};
-var RULES = { Job: taskOrModel, MockStep: oneAction };
-var isMap = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-function setAside(value, badTop, badJobs) {
-  if (!isMap(value)) return { top: {}, jobs: [] };
-  const { jobs, ...top2 } = value;
-  const list = Array.isArray(jobs) && !badTop.has("jobs") ? jobs : [];
-  return {
-    top: without(top2, badTop),
-    jobs: list.flatMap(
-      (job, index) => isMap(job) ? [new LooseJob(index, without(job, badJobs.get(index)))] : []
-    )
-  };
-}
-function without(map, fields) {
-  if (fields === void 0 || fields.size === 0) return map;
-  return Object.fromEntries(Object.entries(map).filter(([key]) => !fields.has(key)));
-}
-// scripts/src/plan/spec.ts
-function parseSpec(text, options) {
-  const document = readDocument(text, { fileName: options.fileName, format: "auto" });
-  const { report } = document;
-  if (document.value === null) return { spec: null, diagnostics: report.list(), locate: document.locate };
-  const say = sayIn(document);
-  checkSecrets(document.value, say);
-  const { valid, loose } = checkShape(document);
-  if (typeof document.value !== "object" || Array.isArray(document.value))
-    return { spec: null, diagnostics: report.list(), locate: document.locate };
-  const raw = document.value;
-  const timeoutByDefault = typeof raw.defaults === "object" && raw.defaults !== null && "timeout" in raw.defaults;
-  checkTop(loose, say);
-  checkCwdPlaceholder(loose.top.defaults?.cwd, ["defaults", "cwd"], say);
-  for (const entry of loose.jobs) checkJob(entry, raw.jobs[entry.index], timeoutByDefault, say);
-  checkGraph(loose, say);
-  const usable = valid && !report.hasErrors();
-  return {
-    spec: usable ? document.value : null,
-    diagnostics: report.list(),
-    locate: document.locate
-  };
-}
-// scripts/src/coordinator/load-spec.ts
-function loadSpec(o) {
-  const path = resolve2(o.env.cwd, o.path);
-  const read = readSpecFile(path);
-  if (!read.ok) return { loaded: null, diagnostics: [read.error] };
-  const bytes = read.value;
-  const root = workspaceRoot(o.env.cwd);
-  const config = loadConfig({ root, home: o.env.home, now: o.clock.now() });
-  const parsed = parseSpec(read.value, { fileName: o.path });
-  const diagnostics = [...parsed.diagnostics];
-  if (parsed.spec === null) return { loaded: null, diagnostics };
-  const normal = normalizeSpec(parsed.spec, {
-    cwd: o.env.cwd,
-    workspaceRootsDefault: [root],
-    realpath: realpathOrNull,
-    fileName: basename(path),
-    approvals: config.approvals,
-    locate: parsed.locate
-  });
-  diagnostics.push(...normal.diagnostics, ...config.diagnostics);
-  if (hasErrors(diagnostics)) return { loaded: null, diagnostics };
-  const text = typeof read.value === "string" ? read.value : Buffer.from(read.value).toString("utf8");
-  return {
-    loaded: {
-      path,
-      text,
-      get sha256() {
-        return sha256(bytes);
-      },
-      spec: parsed.spec,
-      jobs: normal.jobs,
-      top: normal.top,
-      locate: parsed.locate,
-      config,
-      root
-    },
-    diagnostics
-  };
-}
-function readSpecFile(path) {
-  const fault = (code, message, fix) => err({ severity: "error", code, message, file: path, ...fix === void 0 ? {} : { fix } });
-  if (!existsSync(path))
-    return fault(
-      "spec-not-found",
-      `There is no file \`${path}\`.`,
-      "`init` writes a commented spec to start from."
-    );
-  try {
-    const stat = statSync(path);
-    if (!stat.isFile()) return fault("spec-not-a-file", `\`${path}\` is no regular file.`);
-    if (stat.size > SPEC_LIMITS.maxJsonBytes)
-      return fault(
-        "spec-too-large",
-        `\`${path}\` has ${stat.size} bytes; at most ${SPEC_LIMITS.maxYamlBytes} as YAML or ${SPEC_LIMITS.maxJsonBytes} as JSON are read.`
-      );
-    return ok(readFileSync(path));
-  } catch (error) {
-    return fault("spec-unreadable", `Cannot read \`${path}\`: ${errorCode(error) ?? String(error)}.`);
-  }
-}
-function realpathOrNull(path) {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
-}
 export {
-  CWD_PLACEHOLDER,
-  MODEL_PLACEHOLDER,
-  RUNTIME_PLACEHOLDERS,
-  buildJobGraph,
-  compareIds,
-  criticalPath,
   deriveJobs,
-  deriveTier,
-  hasWildcard,
-  isExplicitRuntime,
   isJudgment,
-  isPlaceholder,
-  isWriter,
   jobDiagnostic,
-  literalPrefix,
-  loadSpec,
-  normalGlob,
   picomatch_default,
-  reachabilityAmong,
-  stagesById,
-  unorderedAmong,
   unsupportedFields
 };

@@ -3,16 +3,18 @@ import {
   unsupportedFields
 } from "./unsupported.mjs";
 import {
-  deriveJobs,
-  loadSpec
+  deriveJobs
 } from "./unsupported.mjs";
 import {
+  inFile,
+  loadSpec
+} from "./jobs.schema.mjs";
+import {
   stagesById
-} from "./unsupported.mjs";
+} from "./secrets.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
-import "./secret-patterns.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -28,8 +30,12 @@ async function checkSpec(input) {
   const { loaded, diagnostics } = loadSpec(input);
   if (loaded === null) return { summary: null, diagnostics };
   const derived = await derive(loaded);
-  diagnostics.push(...derived.diagnostics);
-  diagnostics.push(...unsupportedFields(loaded.spec).map((d) => ({ ...d, severity: "warning" })));
+  diagnostics.push(...derived.diagnostics.map((one) => inFile(one, input.path)));
+  diagnostics.push(
+    ...unsupportedFields(loaded.spec).map(
+      (d) => ({ ...inFile(d, input.path), severity: "warning" })
+    )
+  );
   if (derived.value === null || hasErrors(diagnostics)) return { summary: null, diagnostics };
   const stages = stagesById(derived.value.graph).length;
   return { summary: { jobs: loaded.jobs.length, stages }, diagnostics };

@@ -7,7 +7,7 @@ import {
   missing
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./run-access.mjs";
+import "./writer.mjs";
 import {
   failure,
   flagText

@@ -5,7 +5,7 @@ import {
 import {
   MOCK_RUNTIME,
   currentAttempt
-} from "./run-access.mjs";
+} from "./dispatch.mjs";
 import {
   err,
   ok
@@ -683,11 +683,12 @@ function treeFault({ verdict, arbiter, state }) {
 function attemptOf(state, ref) {
   return state.jobs[ref.jobId]?.attemptRecords.find((attempt) => attempt.attempt === ref.attempt) ?? null;
 }
-function effectiveVerdicts(input) {
-  return shareDependencies({ ...input, own: ownVerdicts(input.verdict) });
+function effectiveOfRound(input) {
+  const own = input.verdicts.flatMap((verdict) => ownVerdicts(verdict, input.findings ?? /* @__PURE__ */ new Map()));
+  return shareDependencies({ graph: input.graph, state: input.state, own });
 }
-function ownVerdicts(verdict) {
-  const read = verdict.jobs.map((job) => ({ job, ...readOwn(job) }));
+function ownVerdicts(verdict, findings) {
+  const read = verdict.jobs.map((job) => ({ job, ...readOwn(job, findings.get(job.jobId) ?? []) }));
   const coherent = verdict.overall === worst(verdict.jobs.map((job) => job.verdict)) || verdict.overall === worst(read.map((job) => job.own));
   return read.map(({ job, own, reasons }) => {
     const lowered = !coherent && own === "pass";
@@ -702,14 +703,16 @@ function ownVerdicts(verdict) {
     };
   });
 }
-function readOwn(job) {
+function readOwn(job, reviews) {
   const blocking = job.unresolved.filter((question) => question.blocking);
   const open = job.unresolved.filter((question) => !question.blocking);
-  const doubt = job.contradictions.length + job.unsupportedClaims.length + blocking.length > 0;
+  const unanswered = job.verdict === "pass" ? reviews.filter((review) => !answers(job, review)) : [];
+  const doubt = job.contradictions.length + job.unsupportedClaims.length + blocking.length + unanswered.length > 0;
   return {
     own: job.verdict === "pass" && doubt ? "blocked" : job.verdict,
     // What lowers a verdict comes first: state keeps a bounded number of reasons.
     reasons: [
+      ...unanswered.map((review) => `it does not answer the finding of \`${review}\``),
       ...job.contradictions.map((text) => `contradiction: ${text}`),
       ...job.unsupportedClaims.map((text) => `unsupported claim: ${text}`),
       ...blocking.map((question) => `blocking question: ${question.text}`),
@@ -717,6 +720,11 @@ function readOwn(job) {
       ...open.map((question) => `open question: ${question.text}`)
     ]
   };
+}
+function answers(job, review) {
+  const name = review.replace(/[.]/g, "\\.");
+  const word = new RegExp(`(?:^|[^a-z0-9._-])${name}(?![a-z0-9_-]|\\.[a-z0-9])`, "i");
+  return [...job.reasons, ...job.contradictions].some((text) => word.test(text));
 }
 var SEVERITY = { pass: 0, blocked: 1, fail: 2 };
 var worst = (words) => words.reduce((a, b) => SEVERITY[b] > SEVERITY[a] ? b : a, "pass");
@@ -758,5 +766,5 @@ function lowestDependency(dependsOn, standing, alone) {
 export {
   parseVerdict,
   checkVerdict,
-  effectiveVerdicts
+  effectiveOfRound
 };

@@ -4,7 +4,7 @@ import {
   followRun,
   isCoordinated,
   openRun
-} from "./run-access.mjs";
+} from "./writer.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
