@@ -89,7 +89,7 @@ export const namedCommands: Check = {
 };
 
 const SKILL_BYTES = 8_000;
-const PAYLOAD_BYTES = 2_500_000;
+const PAYLOAD_BYTES = 2_750_000;
 const REFERENCE_BYTES = 24_000;
 
 export const sizes: Check = {
