@@ -353,7 +353,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "verify",
     group: "look",
-    summary: "check the recorded artifacts and results again",
+    summary: "judge recorded results, artifacts, branches and scripts again",
     args: [RUN],
     flags: [JOB_FLAG],
     example: { argv: ["verify", "--job", "implement-api"], shows: "each check and whether it still holds" },
