@@ -130,6 +130,45 @@ describe("a real claude and a real codex in one run", () => {
     expect(readFileSync(join(runDirOf(run), "review/result.md"), "utf8")).toContain("The note says hello.");
   }, 480_000);
 
+  it("runs the brief's spec to its end: a subagent scouts, a live CLI reviews, what is left is judged", async () => {
+    const repo = throwawayRepo({
+      "jobs.yaml": readFileSync(join(ROOT, "examples/sample.yaml"), "utf8"),
+      "README.md": "# sample\n",
+    });
+    const asked = await tool().json(["run", "jobs.yaml", "--harness", "gemini", "--subagents"], {
+      cwd: repo.path,
+      env,
+    });
+    const runDir = runDirOf(asked);
+    const [dispatch] = asked.next;
+    expect([dispatch?.action, dispatch?.jobId]).toEqual(["dispatch_native", "scout-session-api"]);
+    const act = async (argv: readonly string[]) =>
+      tool().json(
+        argv.map((part) => (part === "<handle>" ? "subagent-1" : part)),
+        { cwd: repo.path, env },
+      );
+    const started = await act(dispatch?.argv ?? []);
+    const record = started.next.find((next) => next.action === "record_native");
+    writeFileSync(
+      record?.resultFile as string,
+      "Read src/session.ts. Seams: the store and the token check.\n",
+    );
+    await act(record?.argv ?? []);
+    const end = await tool().json(["wait", runDir], { cwd: repo.path, env });
+    const state = stateOf(runDir);
+    expect(state.jobs["independent-review"]).toMatchObject({ status: "success", attempts: 1 });
+    expect(["claude", "codex"]).toContain(state.jobs["independent-review"]?.runtime);
+    expect(readFileSync(join(runDir, "independent-review/prompt.md"), "utf8")).toContain(
+      "Seams: the store and the token check.",
+    );
+    expect(readFileSync(join(runDir, "jobs.yaml"), "utf8")).toMatch(/runtimeFrom: *"?<verified-cli-runtime>/);
+    expect([end.code, state.status, end.next.map((next) => next.action)]).toEqual([
+      0,
+      "accepted",
+      ["read_report"],
+    ]);
+  }, 480_000);
+
   it("killed while the second works, it resumes: the first is not run again, the second is not run twice at once", async () => {
     const repo = scene("[[stub: sleep 8]] ");
     const started = await tool().json(["run", "jobs.json", "--detach"], { cwd: repo.path, env });
