@@ -70,7 +70,7 @@ export function runDiagnostics(
         message: `\`${repo.topLevel}\` has ${repo.dirty} path${repo.dirty === 1 ? "" : "s"} with uncommitted changes: worktrees start from ${repo.baseCommit?.slice(0, 12) ?? "nothing"} without them`,
         fix: "commit what the jobs must see",
       });
-  found.push(...ownershipHints(derived, input), ...sharedObservation(jobs), ...r3Judges(jobs, arbiter));
+  found.push(...ownershipHints(derived, input), ...sharedObservation(jobs));
   if (arbiter.blocked !== null && jobs.some((job) => job.route.blocked === null))
     found.push({
       severity: "info",
@@ -111,20 +111,6 @@ function sharedObservation(jobs: readonly PlanJob[]): Diagnostic[] {
       code: "shared-observation",
       message: `${namesOf(group)} look at one checkout at the same time: a change there that nobody owns fails all of them (\`isolation: worktree\` keeps one apart)`,
     }));
-}
-
-/** R3 takes a verdict of an independent judge; a substitute must be a CLI whose reading-only is verified. */
-function r3Judges(jobs: readonly PlanJob[], arbiter: Route): Diagnostic[] {
-  const heavy = jobs.filter((job) => job.riskTier === "R3" && job.route.blocked === null);
-  if (heavy.length === 0 || arbiter.chain.some((member) => member.independence === "independent")) return [];
-  return [
-    {
-      severity: "warning",
-      code: "no-independent-arbiter",
-      message: `${namesOf(heavy)} ${heavy.length === 1 ? "is" : "are"} R3, and no judge here is independent: ${arbiter.blocked?.detail ?? "every candidate shares a family with the work, or has none that is known"}; the verdict of a session attested by the harness does not do there`,
-      fix: "set up a CLI of another family, or state families in the home policy",
-    },
-  ];
 }
 
 function namesOf(jobs: readonly PlanJob[]): string {

@@ -37,13 +37,15 @@ describe("a plan says", () => {
     );
   });
 
-  it("when R3 work has no independent judge", async () => {
+  it("when nobody at hand could judge R3 work, which then does not start", async () => {
     const r3 =
       'task: implement, effect: external-destructive, owned_paths: ["src/**"], checks: [ok], preview: {command: sh, args: [-c, "true"]}, rollback: {command: sh, args: [-c, "true"]}';
     const done = await look("plan", spec(job("deploy", r3)));
-    expect(done.diagnostics.find((one) => one.code === "no-independent-arbiter")).toMatchObject({
+    expect(done.diagnostics.find((one) => one.code === "job-blocked")).toMatchObject({
       severity: "warning",
-      message: expect.stringMatching(/^`deploy` is R3, and no judge here is independent: /),
+      message: expect.stringMatching(
+        /^`deploy` would be blocked \(needs-arbiter\): R3 work needs an arbiter of another model family/,
+      ),
     });
   });
 

@@ -46,8 +46,7 @@ export const MUTANTS = {
   forgetsOrphans: {
     name: "does not look for what an earlier coordinator left running",
     edits: {
-      "async function endOrphan(s, job, attempt) {":
-        "async function endOrphan(s, job, attempt) { return true;",
+      "async function endOrphan(s, attempt) {": "async function endOrphan(s, attempt) { return true;",
     },
   },
   keepsTornTail: {
