@@ -1,9 +1,34 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const ci = process.env["CI"] !== undefined;
 
+/** The longest files, longest first: begun last, one of them would keep one core busy alone at the end. */
+const LONGEST = [
+  "crash/sweep",
+  "e2e/five-agents",
+  "crash/random-kill",
+  "real/opencode",
+  "real/claude",
+  "e2e/declared",
+  "crash/endurance",
+  "e2e/arbiter",
+  "e2e/real-agents",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+      return at < 0 ? LONGEST.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     include: ["scripts/tests/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
