@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { hostname as hostname2 } from "node:os";
 import { basename, isAbsolute, join as join2, resolve as resolve2 } from "node:path";
 import { join as join3 } from "node:path";
-import { dirname as dirname2, join as join4 } from "node:path";
+import { join as join4 } from "node:path";
+import { dirname as dirname2, join as join5 } from "node:path";
 // scripts/src/core/runtime.ts
 var FAILURE_RULES = {
   RATE_LIMIT: {
@@ -370,7 +371,7 @@ var COMMANDS = [
   {
     name: "verify",
     group: "look",
-    summary: "check the recorded artifacts and results again",
+    summary: "judge recorded results, artifacts, branches and scripts again",
     args: [RUN],
     flags: [JOB_FLAG],
     example: { argv: ["verify", "--job", "implement-api"], shows: "each check and whether it still holds" },
@@ -1945,6 +1946,29 @@ function recognize(target, help) {
   const matching = target.programs.filter((program) => program.tells.every((tell) => tell.test(help)));
   return matching.length === 1 ? matching[0]?.name ?? null : null;
 }
+// scripts/src/coordinator/session.ts
+function jobState(s, id) {
+  const job = s.store.state.jobs[id];
+  if (job === void 0) throw new Error(`state.json has no job ${id}`);
+  return job;
+}
+function planJob(s, id) {
+  const job = s.index.byId.get(id);
+  if (job === void 0) throw new Error(`graph.json has no job ${id}`);
+  return job;
+}
+function attemptRecord(s, id, attempt) {
+  const record = jobState(s, id).attemptRecords.find((a) => a.attempt === attempt);
+  if (record === void 0) throw new Error(`${id} has no attempt ${attempt}`);
+  return record;
+}
+var attemptMarker = (runDir, jobId, attempt) => `${runDir}#${jobId}#${attempt}`;
+var jobDir = (runDir, jobId) => join4(runDir, jobId);
+var jobFile = (runDir, jobId, file) => join4(runDir, jobId, JOB_FILES[file]);
+var worktreePath = (runDir, jobId) => join4(runDir, RUN_FILES.worktrees, jobId);
+var branchName = (runId, jobId) => `orchestrate/${runId}/${jobId}`;
+var supervisorScratch = (s, jobId, attempt) => join4(s.runDir, RUN_FILES.supervisor, s.supervisorRunId, `scratch-${jobId}-${attempt}`);
+var nativeFile = (runDir, jobId, attempt) => join4(jobDir(runDir, jobId), `native-${attempt}.json`);
 // scripts/src/coordinator/target-text.ts
 function targetText(finding) {
   if (finding.binary === null) return `${finding.id}: not on PATH; a probe target, nothing dispatches to it`;
@@ -2006,7 +2030,7 @@ var require_ucs2length = __commonJS({
 function workspaceRoot(cwd) {
   const real = realpathSync(cwd);
   for (let at = real; ; at = dirname2(at)) {
-    if (existsSync(join4(at, ".git"))) return at;
+    if (existsSync(join5(at, ".git"))) return at;
     if (dirname2(at) === at) return real;
   }
 }
@@ -2633,7 +2657,10 @@ export {
   __toESM,
   accessSync,
   appendFileSync,
+  attemptMarker,
+  attemptRecord,
   bootId,
+  branchName,
   bypassFlag,
   canonicalize,
   capabilityAtLeast,
@@ -2667,6 +2694,9 @@ export {
   hasErrors,
   identityOf,
   isoTime,
+  jobDir,
+  jobFile,
+  jobState,
   linkSync,
   liveness,
   loginCommand,
@@ -2676,6 +2706,7 @@ export {
   maxRisk,
   mkdirSync,
   mkdtempSync,
+  nativeFile,
   nodeVersion,
   node_crypto_default,
   ok,
@@ -2683,6 +2714,7 @@ export {
   openSync,
   ownCommand,
   parseDuration,
+  planJob,
   quoteShell,
   randomBytes,
   randomUUID,
@@ -2712,6 +2744,7 @@ export {
   statSync,
   statfsSync,
   suggest,
+  supervisorScratch,
   symlinkSync,
   syncDir,
   systemClock,
@@ -2725,6 +2758,7 @@ export {
   withEntry,
   withoutEntry,
   workspaceRoot,
+  worktreePath,
   writeAll,
   writeFileSync,
   writeInventory,

@@ -16,20 +16,15 @@ import {
   commitWorktree
 } from "./worktree.mjs";
 import {
-  chunks,
   copyInside,
   createWorktree,
   diffText,
   gitFault,
-  lstat,
   mergeBases,
   missingFrom,
   removeEmptyDirInside,
   removeInside,
   removeWorktree,
-  safeRelative,
-  withFile,
-  withParent,
   worktreeGitDir,
   writeInside
 } from "./worktree.mjs";
@@ -39,21 +34,35 @@ import {
   parseVerdict
 } from "./verdict.validate.mjs";
 import {
+  changedScripts,
+  filesOfCommand,
+  hashInside,
+  namesInside,
+  outputOf,
+  ownedBy,
+  plainPath,
+  resolveInside,
+  scriptsOfScope,
+  writeScripts
+} from "./unsupported.mjs";
+import {
   FLAG_WORDS,
+  keptBeside,
+  renderReport,
+  renderReportHtml
+} from "./trial.mjs";
+import {
   attemptMarker,
   attemptRecord,
   branchName,
   jobDir,
   jobFile,
   jobState,
-  keptBeside,
   nativeFile,
   planJob,
-  renderReport,
-  renderReportHtml,
   supervisorScratch,
   worktreePath
-} from "./trial.mjs";
+} from "./dispatch.mjs";
 import {
   blankAttempt,
   decisionRecord,
@@ -107,9 +116,6 @@ import {
 import {
   scriptOf
 } from "./dispatch.mjs";
-import {
-  picomatch_default
-} from "./unsupported.mjs";
 import {
   isPlaceholder
 } from "./secrets.mjs";
@@ -212,7 +218,6 @@ import {
   readSync,
   readdirSync,
   readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -228,7 +233,7 @@ import {
 } from "./dispatch.mjs";
 
 // scripts/src/coordinator/coordinate.ts
-import { join as join20 } from "node:path";
+import { join as join18 } from "node:path";
 
 // scripts/src/plan/arbiter-retry.ts
 var ARBITER_TRIES = 2;
@@ -447,21 +452,21 @@ function withDependents(input, own) {
     }
     const mine = own.get(job.id);
     if (mine === void 0) continue;
-    const below3 = job.dependsOn.map((id) => undecided.get(id)).find((outcome2) => outcome2 !== void 0);
-    const outcome = below3 === void 0 || mine.acceptance !== "accepted" ? mine : undecidedAbove(mine, below3);
+    const below2 = job.dependsOn.map((id) => undecided.get(id)).find((outcome2) => outcome2 !== void 0);
+    const outcome = below2 === void 0 || mine.acceptance !== "accepted" ? mine : undecidedAbove(mine, below2);
     if (outcome.acceptance === "rejected") rejected.add(job.id);
     if (outcome.acceptance === "pending") undecided.set(job.id, outcome);
     outcomes.push(outcome);
   }
   return { outcomes, rejectedDependents };
 }
-function undecidedAbove(mine, below3) {
+function undecidedAbove(mine, below2) {
   return {
     ...mine,
     acceptance: "pending",
     outcomeBlock: {
-      code: below3.outcomeBlock?.code ?? "arbiter-blocked",
-      detail: `It stands on \`${below3.jobId}\`, which is not accepted.`
+      code: below2.outcomeBlock?.code ?? "arbiter-blocked",
+      detail: `It stands on \`${below2.jobId}\`, which is not accepted.`
     }
   };
 }
@@ -526,6 +531,9 @@ function producerFamilies(arbiter, state, graph) {
   return families;
 }
 var isProgram = (job, runtime) => job?.route.chain.some((member) => member.runtime === runtime && member.kind === "program") ?? false;
+
+// scripts/src/coordinator/arbiter-call.ts
+import { dirname, join as join2 } from "node:path";
 
 // scripts/src/prove/bundle-fit.ts
 var jsonBytes = (value) => Buffer.byteLength(JSON.stringify(value));
@@ -979,26 +987,6 @@ function withinLimit(context, works, limit) {
   };
 }
 
-// scripts/src/runtimes/model-match.ts
-function isRequestedModel(o) {
-  const requested = plainName(o.requested, o.provider);
-  const observed = plainName(o.observed, o.provider);
-  if (requested === observed || undated(requested) === undated(observed)) return true;
-  const isAlias = o.aliases.some((alias) => alias.toLowerCase() === requested);
-  return isAlias && observed.split(/[^a-z0-9]+/).includes(requested);
-}
-function plainName(name2, provider) {
-  const bare = name2.toLowerCase().replace(/\[[^\]]*\]$/, "");
-  const slash = bare.indexOf("/");
-  if (slash < 0) return bare;
-  const prefix2 = bare.slice(0, slash);
-  return provider === null || prefix2 === provider.toLowerCase() || prefix2 === "models" ? bare.slice(slash + 1) : bare;
-}
-var undated = (name2) => name2.replace(/[-@]20\d{2}-?\d{2}-?\d{2}$/, "");
-
-// scripts/src/coordinator/arbiter-call.ts
-import { dirname, join as join2 } from "node:path";
-
 // scripts/src/coordinator/evidence-of.ts
 import { join } from "node:path";
 
@@ -1180,6 +1168,23 @@ function runtimeOf(s, choice) {
   if (choice.via === "cli") return choice.candidate?.runtime ?? null;
   return s.records.get("internal")?.state === "available" ? "internal" : null;
 }
+
+// scripts/src/runtimes/model-match.ts
+function isRequestedModel(o) {
+  const requested = plainName(o.requested, o.provider);
+  const observed = plainName(o.observed, o.provider);
+  if (requested === observed || undated(requested) === undated(observed)) return true;
+  const isAlias = o.aliases.some((alias) => alias.toLowerCase() === requested);
+  return isAlias && observed.split(/[^a-z0-9]+/).includes(requested);
+}
+function plainName(name2, provider) {
+  const bare = name2.toLowerCase().replace(/\[[^\]]*\]$/, "");
+  const slash = bare.indexOf("/");
+  if (slash < 0) return bare;
+  const prefix2 = bare.slice(0, slash);
+  return provider === null || prefix2 === provider.toLowerCase() || prefix2 === "models" ? bare.slice(slash + 1) : bare;
+}
+var undated = (name2) => name2.replace(/[-@]20\d{2}-?\d{2}-?\d{2}$/, "");
 
 // scripts/src/coordinator/arbiter-process.ts
 import { dirname as dirname2, join as join3, resolve } from "node:path";
@@ -1480,6 +1485,83 @@ function transitiveDependencies(index, id) {
   }
   return [...seen2].sort((a, b) => (index.byId.get(a)?.index ?? 0) - (index.byId.get(b)?.index ?? 0));
 }
+
+// scripts/src/coordinator/arbitration-plan.ts
+function planRound(s, round, refs2) {
+  const internal = s.records.get("internal");
+  const live = internal?.state === "available";
+  const pin = s.graph.arbiter.runtime;
+  const choice = chooseArbiters({
+    producers: refs2.map((ref) => producerOf(s, ref)),
+    candidates: arbiterCandidates(s.graph.arbiter.route.chain, s.records),
+    failed: round.failed,
+    native: {
+      live,
+      family: live ? internal.family : null,
+      pinned: pin === "internal",
+      last: pin !== null && pin !== "internal" && !pin.startsWith("<")
+    }
+  });
+  const native2 = choice.calls.filter((call) => call.via === "native");
+  const open = new Set([...native2.flatMap((call) => call.attempts), ...choice.uncovered].map((a) => a.jobId));
+  const stands = (on) => (ref) => transitiveDependencies(s.index, ref.jobId).some((id) => on.has(id));
+  const automatic = choice.calls.filter((call) => call.via !== "native").map((call) => ({ ...call, attempts: call.attempts.filter((ref) => !stands(open)(ref)) })).filter((call) => call.attempts.length > 0);
+  const others2 = new Set(
+    refs2.map((ref) => ref.jobId).filter((id) => !native2.some((call) => call.attempts.some((a) => a.jobId === id)))
+  );
+  const offered = native2.flatMap((call) => call.attempts).filter((ref) => !stands(others2)(ref));
+  const [first] = native2;
+  return {
+    automatic,
+    native: first === void 0 || offered.length === 0 ? null : {
+      ...first,
+      rule: native2.every((call) => call.rule === "a") ? "a" : "c",
+      attempts: [...offered].sort((a, b) => position(s, a) - position(s, b))
+    },
+    uncovered: choice.uncovered
+  };
+}
+var position = (s, ref) => s.index.byId.get(ref.jobId)?.index ?? 0;
+function producerOf(s, ref) {
+  const attempt = attemptRecord(s, ref.jobId, ref.attempt);
+  return {
+    ...ref,
+    runtime: attempt.runtime,
+    family: attempt.flags.includes("model-mismatch") ? null : attempt.family,
+    agent: !isProgram(s.index.byId.get(ref.jobId), attempt.runtime),
+    riskTier: attempt.riskTier
+  };
+}
+function judgeable(s, scope) {
+  const wanted2 = (id) => (scope.only === null || scope.only.has(id)) && mayAsk(s, id, scope.askAgain);
+  return judgeableTogether(pendingArbitration(s.graph, s.store.state, wanted2), s.graph, s.store.state);
+}
+function mayAsk(s, jobId, askAgain2) {
+  const state = jobState(s, jobId);
+  const code2 = state.outcomeBlock?.code;
+  if (askAgain2 || code2 === void 0) return true;
+  const attested = code2 === "needs-arbiter" && state.riskTier === "R3" && state.attemptRecords.at(-1)?.arbitration !== null;
+  return code2 !== "arbiter-blocked" && code2 !== "not-independent" && !attested;
+}
+function isDue(s, round, scope) {
+  const refs2 = judgeable(s, scope);
+  if (refs2.length === 0) return false;
+  const plan = planRound(s, round, refs2);
+  return plan.automatic.length > 0 || newlyOffered(s, plan, scope).length > 0 || plan.uncovered.some((ref) => jobState(s, ref.jobId).outcomeBlock === null);
+}
+function newlyOffered(s, plan, scope) {
+  const wanted2 = plan.native?.attempts ?? [];
+  const open = s.store.state.arbiters.filter((a) => a.status === "offered");
+  const kept = open.filter((a) => stillStands(s, a));
+  const covered = (ref) => kept.some((a) => names(a, ref));
+  const missing = wanted2.filter((ref) => !covered(ref));
+  return scope.askAgain && missing.length > 0 ? wanted2 : missing;
+}
+var names = (a, ref) => a.attempts.some((x) => x.jobId === ref.jobId && x.attempt === ref.attempt);
+var stillStands = (s, a) => a.attempts.every(({ jobId, attempt }) => {
+  const current = currentAttempt(s.store.state, jobId);
+  return current?.attempt === attempt && current.status === "success" && current.acceptance === "pending";
+});
 
 // scripts/src/coordinator/trace-points.ts
 var RELATION = {
@@ -1844,6 +1926,95 @@ function blockOutcomes(s, refs2, block2) {
   return refs2.filter((ref) => jobState(s, ref.jobId).outcomeBlock?.code !== block2.code).map((ref) => ({ type: "job", jobId: ref.jobId, patch: { outcomeBlock: block2 } }));
 }
 
+// scripts/src/coordinator/arbitration-calls.ts
+async function callAll(s, round, o) {
+  const prepared = [];
+  for (const choice of o.calls)
+    for (let left = choice.attempts; left.length > 0; ) {
+      const arbiterId = nextId(s);
+      const call = await prepareCall(s, { arbiterId, choice, union: o.union, attempts: left });
+      await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);
+      prepared.push(call);
+      left = left.filter((ref) => !names(call.arbiter, ref));
+    }
+  const lanes = /* @__PURE__ */ new Map();
+  for (const call of prepared) {
+    const lane = call.arbiter.runtime ?? "";
+    lanes.set(lane, [...lanes.get(lane) ?? [], call]);
+  }
+  const results = await Promise.all(
+    [...lanes.values()].map(async (lane) => {
+      const done2 = [];
+      for (const call of lane)
+        if (round.stopped === null) done2.push({ call, answer: await callOne(s, round, call) });
+        else await s.commit(failedCall(s, { arbiter: call.arbiter, reason: "interrupted", block: false }));
+      return done2;
+    })
+  );
+  return results.flat();
+}
+var nextId = (s) => `arbiter-${s.store.state.arbiters.length + 1}`;
+async function callOne(s, round, call) {
+  const candidate = call.choice.candidate ?? MOCK_ARBITER;
+  const adapter = s.adapters.get(candidate.runtime);
+  const record = s.records.get(candidate.runtime);
+  if (adapter === void 0 || record === void 0)
+    throw new Error(`the arbiter \`${candidate.runtime}\` is not in this run's inventory`);
+  let mine = null;
+  const answer = await runArbiter(s, {
+    call,
+    adapter,
+    record,
+    candidate,
+    onLive: (cancel2) => {
+      mine = cancel2;
+      round.cancels.add(cancel2);
+      if (round.stopped !== null) cancel2(round.stopped);
+    }
+  });
+  if (mine !== null) round.cancels.delete(mine);
+  if (answer.stopped)
+    await s.commit(failedCall(s, { arbiter: seen(s, call, answer), reason: "interrupted", block: false }));
+  return answer;
+}
+function seen(s, call, answer) {
+  const mismatch = isMismatch(s, call, answer);
+  return {
+    ...call.arbiter,
+    model: answer.model ?? call.arbiter.model,
+    family: mismatch ? null : call.arbiter.family,
+    handle: answer.handle,
+    failureClass: answer.failureClass,
+    exitCode: answer.exitCode,
+    wallMs: answer.wallMs,
+    usage: answer.usage
+  };
+}
+function isMismatch(s, call, answer) {
+  const requested = call.choice.candidate?.model ?? null;
+  if (requested === null || answer.model === null) return false;
+  const record = s.records.get(call.choice.candidate?.runtime ?? "");
+  return !isRequestedModel({
+    requested,
+    observed: answer.model,
+    provider: answer.provider ?? record?.provider ?? null,
+    aliases: record?.modelAliases ?? []
+  });
+}
+var MOCK_ARBITER = {
+  runtime: MOCK_RUNTIME,
+  kind: "cli",
+  model: MOCK_ARBITER_FAMILY,
+  effort: null,
+  provider: "mock",
+  family: MOCK_ARBITER_FAMILY,
+  capability: "C3",
+  capabilitySource: "adapter-default",
+  familySource: "adapter-default",
+  independence: "independent",
+  weaker: []
+};
+
 // scripts/src/coordinator/workplace.ts
 import { isAbsolute, join as join4, relative, resolve as resolve2 } from "node:path";
 async function makeWorkplace(s, job, attempt) {
@@ -2119,23 +2290,23 @@ async function recordFailures(s, failures) {
         detail
       }
     });
-    for (const below3 of transitiveDependents(s.index, id)) {
-      if (changed.has(below3)) continue;
-      changed.add(below3);
-      const above = currentAttempt(s.store.state, below3);
+    for (const below2 of transitiveDependents(s.index, id)) {
+      if (changed.has(below2)) continue;
+      changed.add(below2);
+      const above = currentAttempt(s.store.state, below2);
       if (above?.status === "success" && above.acceptance === "pending")
         records2.push(
           {
             type: "attempt",
-            jobId: below3,
+            jobId: below2,
             attempt: above.attempt,
             patch: { acceptance: "rejected", reason: "dependency-rejected" }
           },
-          { type: "job", jobId: below3, patch: { outcomeBlock: null } }
+          { type: "job", jobId: below2, patch: { outcomeBlock: null } }
         );
-      else if (jobState(s, below3).status !== "success") {
-        dead.push({ jobId: below3, dependency: id });
-        records2.push(...blockRejected(s, { jobId: below3, dependency: id }));
+      else if (jobState(s, below2).status !== "success") {
+        dead.push({ jobId: below2, dependency: id });
+        records2.push(...blockRejected(s, { jobId: below2, dependency: id }));
       }
     }
   }
@@ -2171,81 +2342,6 @@ function createArbitrator(s, o) {
     }
   };
 }
-function planRound(s, round, refs2) {
-  const internal = s.records.get("internal");
-  const live = internal?.state === "available";
-  const pin = s.graph.arbiter.runtime;
-  const choice = chooseArbiters({
-    producers: refs2.map((ref) => producerOf(s, ref)),
-    candidates: arbiterCandidates(s.graph.arbiter.route.chain, s.records),
-    failed: round.failed,
-    native: {
-      live,
-      family: live ? internal.family : null,
-      pinned: pin === "internal",
-      last: pin !== null && pin !== "internal" && !pin.startsWith("<")
-    }
-  });
-  const native2 = choice.calls.filter((call) => call.via === "native");
-  const open = new Set([...native2.flatMap((call) => call.attempts), ...choice.uncovered].map((a) => a.jobId));
-  const stands = (on) => (ref) => transitiveDependencies(s.index, ref.jobId).some((id) => on.has(id));
-  const automatic = choice.calls.filter((call) => call.via !== "native").map((call) => ({ ...call, attempts: call.attempts.filter((ref) => !stands(open)(ref)) })).filter((call) => call.attempts.length > 0);
-  const others2 = new Set(
-    refs2.map((ref) => ref.jobId).filter((id) => !native2.some((call) => call.attempts.some((a) => a.jobId === id)))
-  );
-  const offered = native2.flatMap((call) => call.attempts).filter((ref) => !stands(others2)(ref));
-  const [first] = native2;
-  return {
-    automatic,
-    native: first === void 0 || offered.length === 0 ? null : {
-      ...first,
-      rule: native2.every((call) => call.rule === "a") ? "a" : "c",
-      attempts: [...offered].sort((a, b) => position(s, a) - position(s, b))
-    },
-    uncovered: choice.uncovered
-  };
-}
-var position = (s, ref) => s.index.byId.get(ref.jobId)?.index ?? 0;
-function producerOf(s, ref) {
-  const attempt = attemptRecord(s, ref.jobId, ref.attempt);
-  return {
-    ...ref,
-    runtime: attempt.runtime,
-    family: attempt.flags.includes("model-mismatch") ? null : attempt.family,
-    agent: !isProgram(s.index.byId.get(ref.jobId), attempt.runtime),
-    riskTier: attempt.riskTier
-  };
-}
-function judgeable(s, scope) {
-  const wanted2 = (id) => (scope.only === null || scope.only.has(id)) && mayAsk(s, id, scope.askAgain);
-  return judgeableTogether(pendingArbitration(s.graph, s.store.state, wanted2), s.graph, s.store.state);
-}
-function mayAsk(s, jobId, askAgain2) {
-  const state = jobState(s, jobId);
-  const code2 = state.outcomeBlock?.code;
-  if (askAgain2 || code2 === void 0) return true;
-  const attested = code2 === "needs-arbiter" && state.riskTier === "R3" && state.attemptRecords.at(-1)?.arbitration !== null;
-  return code2 !== "arbiter-blocked" && code2 !== "not-independent" && !attested;
-}
-function isDue(s, round, scope) {
-  const refs2 = judgeable(s, scope);
-  if (refs2.length === 0) return false;
-  const plan = planRound(s, round, refs2);
-  return plan.automatic.length > 0 || newlyOffered(s, plan, scope).length > 0 || plan.uncovered.some((ref) => jobState(s, ref.jobId).outcomeBlock === null);
-}
-function newlyOffered(s, plan, scope) {
-  const wanted2 = plan.native?.attempts ?? [];
-  const open = s.store.state.arbiters.filter((a) => a.status === "offered");
-  const kept = open.filter((a) => stillStands(s, a));
-  const covered = (ref) => kept.some((a) => names(a, ref));
-  const missing = wanted2.filter((ref) => !covered(ref));
-  return scope.askAgain && missing.length > 0 ? wanted2 : missing;
-}
-var names = (a, ref) => a.attempts.some((x) => x.jobId === ref.jobId && x.attempt === ref.attempt);
-var stillStands = (s, a) => a.attempts.every(({ jobId, attempt }) => {
-  const current = currentAttempt(s.store.state, jobId);
-  return current?.attempt === attempt && current.status === "success" && current.acceptance === "pending";
-});
 async function runRound(s, round, scope) {
   const together = await unionCheck(s);
   const changed = new Set(together.changed);
@@ -2279,80 +2375,6 @@ async function runRound(s, round, scope) {
   for (const id of blocked) changed.add(id);
   if (round.stopped === null) await offer(s, { plan, scope, union: together.union });
   return end();
-}
-async function callAll(s, round, o) {
-  const prepared = [];
-  for (const choice of o.calls)
-    for (let left = choice.attempts; left.length > 0; ) {
-      const arbiterId = nextId(s);
-      const call = await prepareCall(s, { arbiterId, choice, union: o.union, attempts: left });
-      await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);
-      prepared.push(call);
-      left = left.filter((ref) => !names(call.arbiter, ref));
-    }
-  const lanes = /* @__PURE__ */ new Map();
-  for (const call of prepared) {
-    const lane = call.arbiter.runtime ?? "";
-    lanes.set(lane, [...lanes.get(lane) ?? [], call]);
-  }
-  const results = await Promise.all(
-    [...lanes.values()].map(async (lane) => {
-      const done2 = [];
-      for (const call of lane)
-        if (round.stopped === null) done2.push({ call, answer: await callOne(s, round, call) });
-        else await s.commit(failedCall(s, { arbiter: call.arbiter, reason: "interrupted", block: false }));
-      return done2;
-    })
-  );
-  return results.flat();
-}
-var nextId = (s) => `arbiter-${s.store.state.arbiters.length + 1}`;
-async function callOne(s, round, call) {
-  const candidate = call.choice.candidate ?? MOCK_ARBITER;
-  const adapter = s.adapters.get(candidate.runtime);
-  const record = s.records.get(candidate.runtime);
-  if (adapter === void 0 || record === void 0)
-    throw new Error(`the arbiter \`${candidate.runtime}\` is not in this run's inventory`);
-  let mine = null;
-  const answer = await runArbiter(s, {
-    call,
-    adapter,
-    record,
-    candidate,
-    onLive: (cancel2) => {
-      mine = cancel2;
-      round.cancels.add(cancel2);
-      if (round.stopped !== null) cancel2(round.stopped);
-    }
-  });
-  if (mine !== null) round.cancels.delete(mine);
-  if (answer.stopped)
-    await s.commit(failedCall(s, { arbiter: seen(s, call, answer), reason: "interrupted", block: false }));
-  return answer;
-}
-function seen(s, call, answer) {
-  const mismatch = isMismatch(s, call, answer);
-  return {
-    ...call.arbiter,
-    model: answer.model ?? call.arbiter.model,
-    family: mismatch ? null : call.arbiter.family,
-    handle: answer.handle,
-    failureClass: answer.failureClass,
-    exitCode: answer.exitCode,
-    wallMs: answer.wallMs,
-    usage: answer.usage
-  };
-}
-function isMismatch(s, call, answer) {
-  const requested = call.choice.candidate?.model ?? null;
-  if (requested === null || answer.model === null) return false;
-  const record = s.records.get(call.choice.candidate?.runtime ?? "");
-  return !isRequestedModel({
-    requested,
-    observed: answer.model,
-    provider: answer.provider ?? record?.provider ?? null,
-    aliases: record?.modelAliases ?? []
-  });
 }
 async function settle(s, round, o) {
   const { call, answer } = o;
@@ -2437,19 +2459,6 @@ async function offer(s, o) {
       })
     );
 }
-var MOCK_ARBITER = {
-  runtime: MOCK_RUNTIME,
-  kind: "cli",
-  model: MOCK_ARBITER_FAMILY,
-  effort: null,
-  provider: "mock",
-  family: MOCK_ARBITER_FAMILY,
-  capability: "C3",
-  capabilitySource: "adapter-default",
-  familySource: "adapter-default",
-  independence: "independent",
-  weaker: []
-};
 
 // scripts/src/run/changes.ts
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -2687,7 +2696,7 @@ function decodeFingerprint(text) {
 }
 
 // scripts/src/coordinator/briefing.ts
-import { join as join6 } from "node:path";
+import { join as join5 } from "node:path";
 
 // scripts/src/run/brief.ts
 function writeBrief(input) {
@@ -2877,46 +2886,6 @@ function deliverSection(job) {
 ${lines.join("\n")}`;
 }
 
-// scripts/src/host/safe-path.ts
-import { join as join5 } from "node:path";
-function resolveInside(root, relative5) {
-  const words = safeRelative(relative5);
-  if (!words.ok) return words;
-  let at = root;
-  for (const part of words.value.split("/")) {
-    at = join5(at, part);
-    const stat = lstat(at);
-    if (stat === null) break;
-    if (stat.isSymbolicLink())
-      return err({
-        code: "symlink",
-        path: relative5,
-        detail: `\`${relative5}\` leads through a symbolic link`
-      });
-  }
-  return ok(join5(root, words.value));
-}
-async function hashInside(root, relative5) {
-  return withFile(root, relative5, async (fd, stat) => {
-    const hash2 = createHash("sha256");
-    let bytes = 0;
-    for await (const chunk of chunks(fd)) {
-      hash2.update(chunk);
-      bytes += chunk.length;
-    }
-    return ok({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
-  });
-}
-function namesInside(root, relative5) {
-  const names3 = withParent(
-    root,
-    relative5,
-    { create: false },
-    (base, name2) => lstatSync(`${base}/${name2}`).isDirectory() ? ok(readdirSync(`${base}/${name2}`)) : ok([])
-  );
-  return names3.ok ? names3.value : [];
-}
-
 // scripts/src/run/handoff.ts
 async function keepArtifacts(o) {
   if (o.artifacts.length === 0) return ok(void 0);
@@ -3033,7 +3002,7 @@ async function makeBriefing(s, job, place) {
     cwd: place.cwd,
     worktree: place.worktree === null ? null : { path: place.worktree.path, branch: place.worktree.branch },
     dependencies: await Promise.all(job.dependsOn.map((id) => dependencyFacts(s, id))),
-    instructionFiles: INSTRUCTION_FILES.filter((name2) => existsSync(join6(place.cwd, name2))),
+    instructionFiles: INSTRUCTION_FILES.filter((name2) => existsSync(join5(place.cwd, name2))),
     outcome: s.graph.outcome,
     constraints: s.graph.constraints,
     acceptance: s.graph.acceptance,
@@ -3093,16 +3062,16 @@ function readBounded(path) {
 var deliversBrief = (job, agent) => agent || job.invocation?.stdin === "prompt";
 
 // scripts/src/coordinator/capture-files.ts
-import { join as join7 } from "node:path";
+import { join as join6 } from "node:path";
 var KEPT_IN_PLACE = /^attempt-\d+$/;
 function archiveCapture(runDir, jobId, attempt) {
   const dir = jobDir(runDir, jobId);
   if (attempt < 1 || !existsSync(dir)) return;
-  const target = join7(dir, `attempt-${attempt}`);
+  const target = join6(dir, `attempt-${attempt}`);
   const names3 = readdirSync(dir).filter((name2) => !KEPT_IN_PLACE.test(name2));
   if (names3.length === 0) return;
   ensureDir(target);
-  for (const name2 of names3) renameSync(join7(dir, name2), join7(target, name2));
+  for (const name2 of names3) renameSync(join6(dir, name2), join6(target, name2));
 }
 
 // scripts/src/plan/still-fits.ts
@@ -3354,7 +3323,7 @@ async function endWithBlock(s, job, ordinal, block2, patch = {}) {
 }
 
 // scripts/src/coordinator/judge.ts
-import { join as join12 } from "node:path";
+import { join as join10 } from "node:path";
 
 // scripts/src/prove/escalate.ts
 var always = (id, title, test) => ({
@@ -3659,94 +3628,7 @@ var sameList = (a, b) => a.length === b.length && a.every((value, i) => value ==
 var shown = (list2) => list2.length === 0 ? "none" : list2.map((v) => `\`${v}\``).join(", ");
 
 // scripts/src/prove/gather.ts
-import { isAbsolute as isAbsolute3, relative as relative3 } from "node:path";
-
-// scripts/src/prove/check-files.ts
-import { basename, isAbsolute as isAbsolute2, relative as relative2 } from "node:path";
-var IMPLIED = {
-  npm: ["package.json"],
-  npx: ["package.json"],
-  pnpm: ["package.json"],
-  yarn: ["package.json"],
-  bun: ["package.json"],
-  make: ["Makefile", "makefile", "GNUmakefile"],
-  gmake: ["Makefile", "makefile", "GNUmakefile"],
-  just: ["justfile", "Justfile", ".justfile"],
-  task: ["Taskfile.yml", "Taskfile.yaml"],
-  rake: ["Rakefile"],
-  tox: ["tox.ini"],
-  nox: ["noxfile.py"]
-};
-var COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
-var EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
-async function filesOfCommand(o) {
-  const prefix2 = relative2(o.root, o.cwd).split("\\").join("/");
-  if (prefix2.startsWith("..") || isAbsolute2(prefix2)) return [];
-  const deleted = new Set(o.deleted);
-  const there = (path) => deleted.has(path) || isFile(o.root, path);
-  const completes = COMPLETING.test(basename(o.argv[0] ?? ""));
-  const named = /* @__PURE__ */ new Set();
-  const implied = /* @__PURE__ */ new Set();
-  for (const [i, token] of o.argv.entries())
-    for (const candidate of i === 0 ? program(token) : candidates(token, completes))
-      for (const path of below(o.root, prefix2, candidate))
-        if (there(path)) for (const real of withTarget(o.root, path)) named.add(real);
-  for (const name2 of IMPLIED[basename(o.argv[0] ?? "")] ?? [])
-    for (const path of below(o.root, prefix2, name2)) if (there(path) && !named.has(path)) implied.add(path);
-  return Promise.all([
-    ...[...named].sort().map((path) => fact(o.root, path, false)),
-    ...[...implied].sort().map((path) => fact(o.root, path, true))
-  ]);
-}
-var program = (token) => token.includes("/") ? [token] : [];
-function candidates(token, completes) {
-  if (token === "" || token.length > 1e3 || token.includes("\0")) return [];
-  const equals = token.indexOf("=");
-  const words = (equals === -1 ? [token] : [token, token.slice(equals + 1)]).filter(
-    (word) => word !== "" && !word.startsWith("-")
-  );
-  if (!completes) return words;
-  return words.flatMap((word) => [
-    word,
-    ...EXTENSIONS.map((extension) => word + extension),
-    .../^\w+(?:\.\w+)+$/.test(word) ? [`${word.replaceAll(".", "/")}.py`] : []
-  ]);
-}
-function below(root, prefix2, candidate) {
-  const from = isAbsolute2(candidate) ? relative2(root, candidate) : normal(prefix2, candidate);
-  if (from === null) return [];
-  const safe = safeRelative(from);
-  return safe.ok ? [safe.value] : [];
-}
-function normal(prefix2, path) {
-  const out = [];
-  for (const part of `${prefix2}/${path}`.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") out.push(part);
-    else if (out.pop() === void 0) return null;
-  }
-  return out.join("/");
-}
-function isFile(root, path) {
-  try {
-    const stat = lstatSync(`${root}/${path}`);
-    return stat.isFile() || stat.isSymbolicLink();
-  } catch {
-    return false;
-  }
-}
-function withTarget(root, path) {
-  try {
-    const real = relative2(realpathSync(root), realpathSync(`${root}/${path}`));
-    return real.startsWith("..") || isAbsolute2(real) || real === path ? [path] : [path, real];
-  } catch {
-    return [path];
-  }
-}
-async function fact(root, path, implied) {
-  const found = await hashInside(root, path);
-  return { path, sha256: found.ok ? found.value.sha256 : null, implied };
-}
+import { isAbsolute as isAbsolute2, relative as relative2 } from "node:path";
 
 // scripts/src/prove/claims.ts
 var MAX_CLAIMS = 200;
@@ -3834,32 +3716,10 @@ function trailingQuestion(text) {
   return sentence2.slice(-500);
 }
 
-// scripts/src/prove/ownership.ts
-var plainPath = (path) => path.split("/").filter((part) => part !== "" && part !== ".").join("/");
-function ownedBy(owner) {
-  const globs = owner.ownedPaths.map(plainPath).map((glob) => glob === "" ? "**" : glob);
-  const matches = globs.map((glob) => picomatch_default(glob, { dot: true }));
-  return (path) => {
-    const inside2 = belowCwd(owner.cwdPrefix, path);
-    return inside2 !== null && matches.some((match) => match(inside2));
-  };
-}
-function outputOf(owner) {
-  const outputs = new Set(owner.outputs.map(plainPath));
-  return (path) => {
-    const inside2 = belowCwd(owner.cwdPrefix, path);
-    return inside2 !== null && outputs.has(inside2);
-  };
-}
-function belowCwd(prefix2, path) {
-  if (prefix2 === "") return path;
-  return path.startsWith(`${prefix2}/`) ? path.slice(prefix2.length + 1) : null;
-}
-
 // scripts/src/prove/gather.ts
 async function gatherLayerOne(input) {
-  const cwdPrefix = relative3(input.root, input.cwd).split("\\").join("/");
-  if (cwdPrefix.startsWith("..") || isAbsolute3(cwdPrefix))
+  const cwdPrefix = relative2(input.root, input.cwd).split("\\").join("/");
+  if (cwdPrefix.startsWith("..") || isAbsolute2(cwdPrefix))
     throw new Error(`cwd ${input.cwd} lies outside of ${input.root}`);
   const outputs = [];
   for (const output of input.job.outputs) outputs.push(await outputFact(input.root, cwdPrefix, output));
@@ -3885,9 +3745,9 @@ async function gatherLayerOne(input) {
     fixture: input.fixture
   };
 }
-var join8 = (prefix2, path) => prefix2 === "" ? path : `${prefix2}/${path}`;
+var join7 = (prefix2, path) => prefix2 === "" ? path : `${prefix2}/${path}`;
 async function outputFact(root, cwdPrefix, output) {
-  const found = await hashInside(root, join8(cwdPrefix, plainPath(output.path)));
+  const found = await hashInside(root, join7(cwdPrefix, plainPath(output.path)));
   return {
     path: output.path,
     required: output.required,
@@ -3902,11 +3762,11 @@ async function verificationFact(input, o) {
   const argv = [command.command, ...command.args];
   const cwd = input.mapCwd(command);
   const files = await filesOfCommand({ root: input.root, cwd, argv, deleted: input.changes.deleted });
-  const fact2 = { index, argv, files };
+  const fact = { index, argv, files };
   const reason = whyNotRun(input, { cwdPrefix: o.cwdPrefix, cwd, files });
   if (reason !== null)
     return {
-      ...fact2,
+      ...fact,
       ran: false,
       reason,
       exitCode: null,
@@ -3923,14 +3783,14 @@ async function verificationFact(input, o) {
     timeoutMs: command.timeoutMs,
     label: `verification-${index}`
   });
-  return { ...fact2, ran: true, reason: null, ...run, wallMs: Math.round(run.wallMs) };
+  return { ...fact, ran: true, reason: null, ...run, wallMs: Math.round(run.wallMs) };
 }
 function whyNotRun(input, o) {
   const foreign = o.files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
   if (foreign !== void 0) return `the job changed \`${foreign.path}\` and does not own it`;
-  const below3 = relative3(input.root, o.cwd);
-  if (below3 === "" || below3.startsWith("..") || isAbsolute3(below3)) return null;
-  const place = resolveInside(input.root, below3);
+  const below2 = relative2(input.root, o.cwd);
+  if (below2 === "" || below2.startsWith("..") || isAbsolute2(below2)) return null;
+  const place = resolveInside(input.root, below2);
   return place.ok ? null : place.error.detail;
 }
 function isForeignChange(input, cwdPrefix, path) {
@@ -3943,8 +3803,8 @@ async function claimFacts(input, o) {
   if (!input.agent || input.resultText === null) return [];
   const facts = [];
   for (const claim of findClaims(input.resultText)) {
-    const fact2 = claim.kind === "check-passed" || claim.kind === "check-failed" ? checkFact(claim, o.verification) : await fileFact(input, o.cwdPrefix, claim);
-    if (fact2 !== null) facts.push(fact2);
+    const fact = claim.kind === "check-passed" || claim.kind === "check-failed" ? checkFact(claim, o.verification) : await fileFact(input, o.cwdPrefix, claim);
+    if (fact !== null) facts.push(fact);
   }
   return facts;
 }
@@ -3959,8 +3819,8 @@ function checkFact(claim, verification) {
   };
 }
 async function fileFact(input, cwdPrefix, claim) {
-  const inside2 = isAbsolute3(claim.subject) ? relative3(input.root, claim.subject) : claim.subject;
-  const places = [...new Set(isAbsolute3(claim.subject) ? [inside2] : [join8(cwdPrefix, inside2), inside2])];
+  const inside2 = isAbsolute2(claim.subject) ? relative2(input.root, claim.subject) : claim.subject;
+  const places = [...new Set(isAbsolute2(claim.subject) ? [inside2] : [join7(cwdPrefix, inside2), inside2])];
   const looked = await Promise.all(places.map((place) => hashInside(input.root, place)));
   if (looked.some((look2) => !look2.ok && look2.error.code !== "missing")) return null;
   const digests = looked.flatMap((look2) => look2.ok ? [look2.value.sha256] : []);
@@ -4217,9 +4077,9 @@ function isZeroWork(e, changes, artifacts) {
 }
 
 // scripts/src/run/reverse-patch.ts
-import { join as join9 } from "node:path";
+import { join as join8 } from "node:path";
 async function reversePatch(o) {
-  const indexFile = join9(o.gitDir, `orchestrate-reverse-${process.pid}.index`);
+  const indexFile = join8(o.gitDir, `orchestrate-reverse-${process.pid}.index`);
   const plain = { cwd: o.root, gitDir: o.gitDir, workTree: o.root };
   const options = { ...plain, indexFile, config: await withoutFilters(plain) };
   const created = new Set(o.changes.created);
@@ -4286,50 +4146,8 @@ async function tree(options, how, entries) {
   return written.exitCode === 0 ? ok(written.stdout.trim()) : err(gitFault(written, "write a tree"));
 }
 
-// scripts/src/coordinator/check-scripts.ts
-import { join as join10 } from "node:path";
-var fileOf = (runDir, jobId) => join10(jobDir(runDir, jobId), "checks", "scripts.json");
-function writeScripts(runDir, jobId, scripts) {
-  const file = fileOf(runDir, jobId);
-  ensureDir(join10(file, ".."));
-  writePrivate(file, `${JSON.stringify(scripts)}
-`);
-}
-async function changedScripts(o) {
-  const text = readTextIfPresent(fileOf(o.runDir, o.jobId));
-  if (text === null || !existsSync(o.root)) return [];
-  const changed = /* @__PURE__ */ new Set();
-  for (const { path, sha256: sha2562 } of parse(text)) {
-    const now = await sha256File(join10(o.root, path));
-    if ((now?.sha256 ?? null) !== sha2562) changed.add(path);
-  }
-  return [...changed];
-}
-function parse(text) {
-  try {
-    const value = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return [];
-  }
-}
-async function scriptsOfScope(job, root) {
-  const commands = [
-    ...job.invocation === null ? [] : [[job.invocation.command, ...job.invocation.args]],
-    ...[job.preview, job.rollback].flatMap(
-      (plan) => plan?.kind === "command" ? [[plan.command.command, ...plan.command.args]] : []
-    ),
-    ...job.verification.map((command) => [command.command, ...command.args])
-  ];
-  const found = /* @__PURE__ */ new Map();
-  for (const argv of commands)
-    for (const { path, sha256: sha2562 } of await filesOfCommand({ root, cwd: job.cwd, argv, deleted: [] }))
-      found.set(path, sha2562);
-  return [...found].sort(([a], [b]) => a < b ? -1 : 1).map(([path, sha2562]) => ({ path, sha256: sha2562 }));
-}
-
 // scripts/src/coordinator/consumed.ts
-import { join as join11 } from "node:path";
+import { join as join9 } from "node:path";
 function consumedBy(s, job, o) {
   return inputFingerprint({
     briefSha256: fixedBriefSha256(s, job),
@@ -4348,7 +4166,7 @@ function consumedBy(s, job, o) {
     verification: job.verification
   });
 }
-var inputsFile = (runDir, jobId) => join11(jobDir(runDir, jobId), "inputs.json");
+var inputsFile = (runDir, jobId) => join9(jobDir(runDir, jobId), "inputs.json");
 
 // scripts/src/coordinator/replay.ts
 function replayDecision(s, o, lines) {
@@ -4547,7 +4365,7 @@ Run: ${s.runId}`,
   return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
 }
 var emptyFiles = (root, names3) => names3.filter((name2) => {
-  const look2 = lstatSync(join12(root, name2), { throwIfNoEntry: false });
+  const look2 = lstatSync(join10(root, name2), { throwIfNoEntry: false });
   return look2?.isFile() && look2.size === 0;
 });
 async function layerOne(s, o, facts) {
@@ -4590,8 +4408,8 @@ function outputLines(s, jobId, o) {
 function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
-  const below3 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below3 ? join12(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
+  return below2 ? join10(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
   const { judged: judged2, committed } = facts;
@@ -4617,7 +4435,7 @@ async function sharedTree(place, judged2) {
   const files = await Promise.all(
     judged2.changedPaths.map(async (path) => ({
       path,
-      sha256: (await sha256File(join12(place.root, path)))?.sha256 ?? null
+      sha256: (await sha256File(join10(place.root, path)))?.sha256 ?? null
     }))
   );
   return treeSha256([
@@ -4958,7 +4776,7 @@ async function endRejected(s, scheduler, dead) {
 }
 
 // scripts/src/coordinator/finish.ts
-import { join as join13 } from "node:path";
+import { join as join11 } from "node:path";
 
 // scripts/src/evidence/metrics.ts
 function metricsOf(input) {
@@ -5105,13 +4923,13 @@ async function writeReports(s) {
     now: s.clock.now()
   };
   const markdown = renderReport(input);
-  replaceFile(join13(s.runDir, RUN_FILES.report), markdown);
-  replaceFile(join13(s.runDir, RUN_FILES.reportHtml), await renderReportHtml(input));
+  replaceFile(join11(s.runDir, RUN_FILES.report), markdown);
+  replaceFile(join11(s.runDir, RUN_FILES.reportHtml), await renderReportHtml(input));
   traceReport(s, Buffer.byteLength(markdown));
 }
 async function writeMetricsOrSay(s) {
   try {
-    writeMetrics(join13(s.runDir, RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
+    writeMetrics(join11(s.runDir, RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
   } catch (error) {
     const note = `${RUN_FILES.metrics} could not be written (${errorCode(error) ?? String(error)}), so the evidence of this run is incomplete.`;
     await s.commit([{ type: "run", patch: {}, note }]);
@@ -5119,10 +4937,10 @@ async function writeMetricsOrSay(s) {
 }
 
 // scripts/src/coordinator/authority.ts
-import { join as join14 } from "node:path";
+import { join as join12 } from "node:path";
 function authorityText(s, job) {
   if (job.authority === null) return null;
-  const file = join14(s.env.home, CONFIG_DIR, "policy.yaml");
+  const file = join12(s.env.home, CONFIG_DIR, "policy.yaml");
   const text = readTextIfPresent(file);
   const found = text === null ? void 0 : parsePolicy(text, file).policy?.approvals?.find((entry) => entry.id === job.authority);
   return found === void 0 ? `names the authority \`${job.authority}\`, which the home policy does not hold any more` : `names the authority \`${job.authority}\` (\u201C${s.redact(found.words)}\u201D, until ${found.until}), which grants nothing by itself`;
@@ -5405,17 +5223,17 @@ async function retry(s, scheduler, job, base) {
     }
   ];
   for (const id of transitiveDependents(s.index, job.id)) {
-    const below3 = jobState(s, id);
-    const code2 = below3.block?.code;
+    const below2 = jobState(s, id);
+    const code2 = below2.block?.code;
     if (code2 === "dependency-failed" || code2 === "dependency-rejected")
       records2.push({ type: "job", jobId: id, patch: { block: null } });
-    else if (below3.status === "success")
+    else if (below2.status === "success")
       records2.push({
         type: "job",
         jobId: id,
         patch: {
           outcomeBlock: null,
-          reopenedAt: below3.attempts,
+          reopenedAt: below2.attempts,
           pendingAttempt: { relation: "resume", reason: `\`${job.id}\` runs again` }
         }
       });
@@ -5476,16 +5294,16 @@ async function verdict(s, scheduler, command) {
 }
 
 // scripts/src/coordinator/leftovers.ts
-import { join as join15 } from "node:path";
+import { join as join13 } from "node:path";
 var TEMPORARY = /\.(\d+)\.\d+\.tmp$/;
 function removeLeftovers(runDir) {
-  const inbox = join15(runDir, RUN_FILES.inbox);
-  const supervisor = join15(runDir, RUN_FILES.supervisor);
-  const supervisors = namesIn(supervisor).map((name2) => join15(supervisor, name2));
-  for (const dir of [runDir, inbox, join15(inbox, "answered"), ...supervisors])
+  const inbox = join13(runDir, RUN_FILES.inbox);
+  const supervisor = join13(runDir, RUN_FILES.supervisor);
+  const supervisors = namesIn(supervisor).map((name2) => join13(supervisor, name2));
+  for (const dir of [runDir, inbox, join13(inbox, "answered"), ...supervisors])
     for (const name2 of namesIn(dir)) {
       const pid = TEMPORARY.exec(name2)?.[1];
-      if (pid !== void 0 && !isAlive(Number(pid))) remove(join15(dir, name2));
+      if (pid !== void 0 && !isAlive(Number(pid))) remove(join13(dir, name2));
     }
 }
 var isAlive = (pid) => startTime(pid) !== null || signal(pid, 0);
@@ -5504,7 +5322,7 @@ function remove(path) {
 }
 
 // scripts/src/coordinator/open-session.ts
-import { join as join17 } from "node:path";
+import { join as join15 } from "node:path";
 
 // scripts/src/evidence/events-log.ts
 var EVENTS_LIMITS = {
@@ -5592,16 +5410,16 @@ function lastSeq(line) {
 }
 
 // scripts/src/coordinator/observation.ts
-import { isAbsolute as isAbsolute4, relative as relative4 } from "node:path";
+import { isAbsolute as isAbsolute3, relative as relative3 } from "node:path";
 
 // scripts/src/run/measure.ts
-import { basename as basename2, dirname as dirname3 } from "node:path";
+import { basename, dirname as dirname3 } from "node:path";
 
 // scripts/src/host/tree.ts
 var FRESH_MS = 2e3;
 function lookAt(root, path) {
   try {
-    const s = lstatSync(below2(root, path));
+    const s = lstatSync(below(root, path));
     return {
       kind: s.isFile() ? "file" : s.isSymbolicLink() ? "link" : s.isDirectory() ? "folder" : "other",
       // Fractions of a millisecond included: the times are exact to a quarter of a microsecond.
@@ -5614,16 +5432,16 @@ function lookAt(root, path) {
     return null;
   }
 }
-var below2 = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffer.concat([Buffer.from(`${root}/`), path]);
+var below = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffer.concat([Buffer.from(`${root}/`), path]);
 async function digestsOf(root, path, look2) {
   try {
     if (look2.kind === "link") {
-      const target = readlinkSync(below2(root, path), { encoding: "buffer" });
+      const target = readlinkSync(below(root, path), { encoding: "buffer" });
       const hashes = createHashes(target.length);
       hashes.update(target);
       return hashes.digests();
     }
-    return look2.kind === "file" ? await hashRegular(below2(root, path)) : null;
+    return look2.kind === "file" ? await hashRegular(below(root, path)) : null;
   } catch {
     return null;
   }
@@ -5646,11 +5464,11 @@ async function hashRegular(path) {
     const stat = fstatSync(fd);
     if (!stat.isFile()) return null;
     const hashes = createHashes(stat.size);
-    for (let chunks2 = 1; ; chunks2++) {
+    for (let chunks = 1; ; chunks++) {
       const read = readSync(fd, buffer, 0, buffer.length, null);
       if (read === 0) return hashes.digests();
       hashes.update(buffer.subarray(0, read));
-      if (chunks2 % 16 === 0) await breathe();
+      if (chunks % 16 === 0) await breathe();
     }
   } finally {
     closeSync(fd);
@@ -5694,7 +5512,7 @@ function childOf(folder, name2) {
   return { text, disk: Buffer.concat([Buffer.from(folder.disk), Buffer.from("/"), Buffer.from(name2.disk)]) };
 }
 function namesIn2(root, folder) {
-  const path = folder.length === 0 ? root : below2(root, folder);
+  const path = folder.length === 0 ? root : below(root, folder);
   try {
     const names3 = readdirSync(path, { encoding: "utf8" });
     if (!names3.some((name2) => name2.includes("\uFFFD")))
@@ -5710,7 +5528,7 @@ var READ_MAX_BYTES = 64 * 1024 * 1024;
 var IGNORED_READ_MAX_FILES = 5e3;
 var IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
 async function takeFingerprint(options) {
-  if (lookAt(dirname3(options.root), basename2(options.root))?.kind !== "folder") return UNREADABLE;
+  if (lookAt(dirname3(options.root), basename(options.root))?.kind !== "folder") return UNREADABLE;
   const reader = createReader(options);
   return options.repo === null ? manifest(options, reader) : withGit(options, options.repo.gitDir, reader);
 }
@@ -5928,16 +5746,16 @@ function peerOf(job, root) {
   return {
     jobId: job.id,
     effect: job.effect,
-    cwdPrefix: relative4(root, job.cwd).split("\\").join("/"),
+    cwdPrefix: relative3(root, job.cwd).split("\\").join("/"),
     ownedPaths: job.ownedPaths,
     outputs: job.outputs.map((output) => output.path)
   };
 }
 function excluded(place, runDir, cwds) {
-  const below3 = [place.cwd, ...place.worktree === null ? cwds : []].flatMap(
+  const below2 = [place.cwd, ...place.worktree === null ? cwds : []].flatMap(
     (cwd) => inside(place.root, cwd)
   );
-  const inputs = [...new Set(below3)].map((path) => path === "" ? INPUTS_DIR : `${path}/${INPUTS_DIR}`);
+  const inputs = [...new Set(below2)].map((path) => path === "" ? INPUTS_DIR : `${path}/${INPUTS_DIR}`);
   return [
     `${REPORTS_DIR}/orchestrate-*`,
     ...inputs,
@@ -5945,12 +5763,12 @@ function excluded(place, runDir, cwds) {
   ];
 }
 function inside(root, path) {
-  const way = relative4(root, path);
-  return way.startsWith("..") || isAbsolute4(way) ? [] : [way.split("\\").join("/")];
+  const way = relative3(root, path);
+  return way.startsWith("..") || isAbsolute3(way) ? [] : [way.split("\\").join("/")];
 }
 
 // scripts/src/coordinator/plane.ts
-import { join as join16 } from "node:path";
+import { join as join14 } from "node:path";
 var DECISION_LIMITS = {
   maxRecords: POLICY.TRACE_MAX_RECORDS.value,
   maxBytes: POLICY.TRACE_MAX_BYTES.value,
@@ -5959,7 +5777,7 @@ var DECISION_LIMITS = {
 var decisionRef = (spanId) => `${RUN_FILES.decisions}#${spanId}`;
 function createPlane(s) {
   const root = s.graph.workspaceRoots[0];
-  const file = join16(s.runDir, RUN_FILES.decisions);
+  const file = join14(s.runDir, RUN_FILES.decisions);
   let log = null;
   let asked = 0;
   let malformed = s.store.state.plane?.reason === "malformed";
@@ -6093,7 +5911,7 @@ function copyCalibration(s, identity) {
   const record = recordFor(file, identity);
   if (record === null) return;
   replaceFile(
-    join16(s.runDir, RUN_FILES.calibration),
+    join14(s.runDir, RUN_FILES.calibration),
     `${JSON.stringify({ schemaVersion: 1, records: [record] }, null, 2)}
 `
   );
@@ -6271,12 +6089,12 @@ function sessionOf(o, run) {
     records: records2,
     adapters: adaptersOf(graph),
     events: openEventsLog({
-      file: join17(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
+      file: join15(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
       runId: graph.runId,
       now: o.clock.now,
       redact
     }),
-    trace: openTrace({ file: join17(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
+    trace: openTrace({ file: join15(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
     secretValues,
     cancelledJobs: /* @__PURE__ */ new Set(),
     observation: createObservation({
@@ -6597,12 +6415,12 @@ async function decide2(s, job, attempt, processGone) {
     });
   }
   await s.commit(records2);
-  const below3 = blockDependents(s, job.id);
-  if (below3.length > 0) await s.commit(below3);
+  const below2 = blockDependents(s, job.id);
+  if (below2.length > 0) await s.commit(below2);
 }
 
 // scripts/src/coordinator/revalidate.ts
-import { join as join18 } from "node:path";
+import { join as join16 } from "node:path";
 async function revalidate(s) {
   const stale = /* @__PURE__ */ new Set();
   const records2 = [];
@@ -6656,7 +6474,7 @@ async function inputsNow(s, job, last) {
   return Promise.all(
     job.inputs.map(async (input) => {
       if (input.fromJob === null)
-        return { path: input.path, sha256: (await sha256File(join18(cwd, input.path)))?.sha256 ?? "" };
+        return { path: input.path, sha256: (await sha256File(join16(cwd, input.path)))?.sha256 ?? "" };
       const source = jobState(s, input.fromJob).attemptRecords.at(-1);
       return {
         path: input.path,
@@ -6678,7 +6496,7 @@ async function outputReasons(s, job, last) {
   const place = knownWorkplace(s, job, last);
   const reasons = [];
   for (const artifact of last.artifacts) {
-    const found = await sha256File(join18(place.cwd, artifact.path));
+    const found = await sha256File(join16(place.cwd, artifact.path));
     if (found?.sha256 === artifact.sha256 || place.worktree === null && changedLater(s, job, artifact.path))
       continue;
     reasons.push(
@@ -6704,7 +6522,7 @@ function changedLater(s, job, path) {
 import { dirname as dirname4, resolve as resolve3 } from "node:path";
 
 // scripts/src/coordinator/agent-sessions.ts
-import { join as join19 } from "node:path";
+import { join as join17 } from "node:path";
 function planSession(s, job, o) {
   const keep = (s.index.dependents.get(job.id) ?? []).some(
     (id) => s.index.byId.get(id)?.session?.fromJob === job.id
@@ -6766,7 +6584,7 @@ function ownUsage(adapter, plan, usage) {
   };
 }
 function storeFor(s, runtime) {
-  const folder = join19(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
+  const folder = join17(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
   ensureDir(folder);
   return folder;
 }
@@ -7424,8 +7242,8 @@ async function start(s, o) {
   await s.commit(records2);
   traceStart(s, !first);
   for (const job of s.graph.jobs) {
-    const below3 = blockDependents(s, job.id);
-    if (below3.length > 0) await s.commit(below3);
+    const below2 = blockDependents(s, job.id);
+    if (below2.length > 0) await s.commit(below2);
   }
   await reconcile(s);
   await s.plane.refresh();
@@ -7493,9 +7311,9 @@ function beforeExternalWork(s, external) {
   const wanted2 = /* @__PURE__ */ new Set();
   for (const job of external) {
     const state = jobState(s, job.id);
-    const below3 = job.dependsOn.map((id) => jobState(s, id));
-    const waits = state.status === "queued" && below3.some((one) => one.outcome !== "accepted");
-    if (waits && below3.every((one) => one.status === "success"))
+    const below2 = job.dependsOn.map((id) => jobState(s, id));
+    const waits = state.status === "queued" && below2.some((one) => one.outcome !== "accepted");
+    if (waits && below2.every((one) => one.status === "success"))
       for (const id of transitiveDependencies(s.index, job.id)) wanted2.add(id);
   }
   return wanted2;
@@ -7518,7 +7336,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = watch(join20(runDir, RUN_FILES.inbox), () => wake.ring());
+    const watcher = watch(join18(runDir, RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {

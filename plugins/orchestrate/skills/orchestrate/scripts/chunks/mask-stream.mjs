@@ -3,6 +3,16 @@
 import {
   SECRET_PATTERNS
 } from "./dispatch.mjs";
+import {
+  systemEnvironment
+} from "./dispatch.mjs";
+import {
+  existsSync,
+  readFileSync,
+  realpathSync
+} from "./dispatch.mjs";
+import { join } from "node:path";
+import { spawn } from "node:child_process";
 // scripts/src/core/child-environment.ts
 var BASE_ENVIRONMENT = [
   "PATH",
@@ -565,17 +575,6 @@ function scannerFor(values) {
   }
   return scanner;
 }
-
-import {
-  systemEnvironment
-} from "./dispatch.mjs";
-import {
-  existsSync,
-  readFileSync,
-  realpathSync
-} from "./dispatch.mjs";
-import { join } from "node:path";
-import { spawn } from "node:child_process";
 // scripts/src/host/git.ts
 // scripts/src/host/exec.ts
 function exec(file, args, options) {
@@ -894,25 +893,210 @@ async function withoutFilters(options) {
     (driver) => ["clean=", "smudge=", "process=", "required=false"].map((rest) => `filter.${driver}.${rest}`)
   );
 }
+
+import {
+  errorCode
+} from "./dispatch.mjs";
+import {
+  closeSync,
+  constants,
+  existsSync as existsSync2,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync as realpathSync2
+} from "./dispatch.mjs";
+import {
+  err,
+  ok
+} from "./dispatch.mjs";
+import { join as join2 } from "node:path";
+// scripts/src/host/inside.ts
+var CHUNK = 1024 * 1024;
+var HAS_PROC = existsSync2("/proc/self/fd");
+function safeRelative(path) {
+  const fault = (code, detail) => err({ code, path, detail });
+  if (path === "") return fault("empty", "the path is empty");
+  if (path.includes("\0")) return fault("nul", "the path contains a NUL character");
+  if (path.length > 4096) return fault("too-long", "the path is longer than 4096 characters");
+  if (/^[/\\]|^[A-Za-z]:/.test(path)) return fault("absolute", `\`${path}\` must be relative`);
+  const parts = path.split(/[/\\]/).filter((part) => part !== "" && part !== ".");
+  if (parts.length === 0) return fault("empty", `\`${path}\` names the folder itself`);
+  if (parts.includes("..")) return fault("traversal", `\`${path}\` must not contain \`..\``);
+  if (parts.some((part) => Buffer.byteLength(part) > 255))
+    return fault("too-long", `a part of \`${path}\` is longer than 255 bytes`);
+  if (parts.some(looksLikeGitDir)) return fault("git-dir", `\`${path}\` leads into git's own folder`);
+  return ok(parts.join("/"));
+}
+function looksLikeGitDir(part) {
+  const plain = part.normalize("NFC").replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "").replace(/:.*$/, "").replace(/[. ]+$/, "").toLowerCase();
+  return plain === ".git" || plain === "git~1";
+}
+async function withFile(root, relative, use) {
+  const opened = withParent(root, relative, { create: false }, (base, name) => {
+    const path = `${base}/${name}`;
+    const before = lstatSync(path);
+    const kind = notRegular(before, relative);
+    if (kind !== null) return err(kind);
+    const fd2 = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return ok(fd2);
+  });
+  if (!opened.ok) return opened;
+  const fd = opened.value;
+  try {
+    const stat = fstatSync(fd);
+    const kind = notRegular(stat, relative);
+    return kind === null ? await use(fd, stat) : err(kind);
+  } catch (error) {
+    return err(systemFault(relative, error));
+  } finally {
+    closeSync(fd);
+  }
+}
+function notRegular(stat, path) {
+  if (stat.isFile()) return null;
+  if (stat.isSymbolicLink()) return { code: "symlink", path, detail: `\`${path}\` is a symbolic link` };
+  const kind = stat.isDirectory() ? "a folder" : stat.isFIFO() ? "a named pipe" : stat.isSocket() ? "a socket" : "a device";
+  return { code: "not-regular", path, detail: `\`${path}\` is ${kind}, not a file` };
+}
+function withParent(root, relative, options, use) {
+  const parent = openParent(root, relative, options.create);
+  if (!parent.ok)
+    return parent.error.code === "missing" && options.absent !== void 0 ? options.absent() : parent;
+  try {
+    return use(parent.value.base, parent.value.name);
+  } catch (error) {
+    return err(systemFault(relative, error));
+  } finally {
+    parent.value.close();
+  }
+}
+function openParent(root, relative, create) {
+  const words = safeRelative(relative);
+  if (!words.ok) return words;
+  const parts = words.value.split("/");
+  const name = parts.pop();
+  return HAS_PROC ? openParentByHandle({ root, relative, parts, name, create }) : openParentByPath({ root, relative, parts, name, create });
+}
+function openParentByHandle(o) {
+  const open = (path, flags) => openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | flags);
+  let fd = -1;
+  try {
+    fd = open(o.root, 0);
+    for (const part of o.parts) {
+      const path = `/proc/self/fd/${fd}/${part}`;
+      const stat = lstat(path);
+      if (stat === null && o.create) makeDir(path);
+      if (stat?.isSymbolicLink() === true) {
+        closeSync(fd);
+        return err({
+          code: "symlink",
+          path: o.relative,
+          detail: `\`${o.relative}\` leads through a symbolic link`
+        });
+      }
+      const next = open(path, constants.O_NOFOLLOW);
+      closeSync(fd);
+      fd = next;
+    }
+    const held = fd;
+    return ok({ base: `/proc/self/fd/${held}`, name: o.name, close: () => closeSync(held) });
+  } catch (error) {
+    if (fd !== -1) closeSync(fd);
+    return err(systemFault(o.relative, error));
+  }
+}
+function openParentByPath(o) {
+  try {
+    let at = o.root;
+    for (const part of o.parts) {
+      at = join2(at, part);
+      const stat = lstat(at);
+      if (stat === null && o.create) makeDir(at);
+      else if (stat?.isSymbolicLink() === true)
+        return err({
+          code: "symlink",
+          path: o.relative,
+          detail: `\`${o.relative}\` leads through a symbolic link`
+        });
+    }
+    if (realpathSync2(at) !== join2(realpathSync2(o.root), ...o.parts))
+      return err({
+        code: "symlink",
+        path: o.relative,
+        detail: `\`${o.relative}\` leads through a symbolic link`
+      });
+    return ok({ base: at, name: o.name, close: () => {
+    } });
+  } catch (error) {
+    return err(systemFault(o.relative, error));
+  }
+}
+function makeDir(path) {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}
+function lstat(path) {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw error;
+  }
+}
+async function* chunks(fd) {
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  for (let position = 0; ; ) {
+    const read = readSync(fd, buffer, 0, CHUNK, position);
+    if (read === 0) return;
+    position += read;
+    yield buffer.subarray(0, read);
+    if (read === CHUNK) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+function systemFault(path, error) {
+  const code = errorCode(error);
+  if (code === "ENOENT") return { code: "missing", path, detail: `\`${path}\` does not exist` };
+  if (code === "ELOOP" || code === "ENOTDIR")
+    return { code: "symlink", path, detail: `\`${path}\` leads through a link or a file` };
+  if (code === "ENAMETOOLONG") return { code: "too-long", path, detail: `\`${path}\` is too long` };
+  if (code === null) throw error;
+  return { code: "io", path, detail: `\`${path}\`: ${code}` };
+}
 export {
   BASE_ENVIRONMENT,
+  CHUNK,
   JOB_ANCESTORS,
   JOB_MARKER,
   MIN_GIT,
   MaskStream,
   bytePath,
   childEnvironment,
+  chunks,
   exec,
   explainNoRepo,
   findRepo,
   git,
   gitFailure,
   gitVersion,
+  lstat,
   masked,
+  notRegular,
+  openParent,
   redactText,
   resolveAll,
+  safeRelative,
   scannerFor,
   splitPaths,
+  systemFault,
   trackedFiles,
+  withFile,
+  withParent,
   withoutFilters
 };

@@ -954,7 +954,7 @@ function runDiagnostics(jobs, arbiter, input, { jobs: derived }) {
         message: `\`${repo.topLevel}\` has ${repo.dirty} path${repo.dirty === 1 ? "" : "s"} with uncommitted changes: worktrees start from ${repo.baseCommit?.slice(0, 12) ?? "nothing"} without them`,
         fix: "commit what the jobs must see"
       });
-  found.push(...ownershipHints(derived, input), ...sharedObservation(jobs), ...r3Judges(jobs, arbiter));
+  found.push(...ownershipHints(derived, input), ...sharedObservation(jobs));
   if (arbiter.blocked !== null && jobs.some((job) => job.route.blocked === null))
     found.push({
       severity: "info",
@@ -987,18 +987,6 @@ function sharedObservation(jobs) {
     code: "shared-observation",
     message: `${namesOf(group)} look at one checkout at the same time: a change there that nobody owns fails all of them (\`isolation: worktree\` keeps one apart)`
   }));
-}
-function r3Judges(jobs, arbiter) {
-  const heavy = jobs.filter((job) => job.riskTier === "R3" && job.route.blocked === null);
-  if (heavy.length === 0 || arbiter.chain.some((member) => member.independence === "independent")) return [];
-  return [
-    {
-      severity: "warning",
-      code: "no-independent-arbiter",
-      message: `${namesOf(heavy)} ${heavy.length === 1 ? "is" : "are"} R3, and no judge here is independent: ${arbiter.blocked?.detail ?? "every candidate shares a family with the work, or has none that is known"}; the verdict of a session attested by the harness does not do there`,
-      fix: "set up a CLI of another family, or state families in the home policy"
-    }
-  ];
 }
 function namesOf(jobs) {
   const named = jobs.slice(0, 3).map((job) => `\`${job.id}\``);

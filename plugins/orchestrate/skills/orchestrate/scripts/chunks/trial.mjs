@@ -4,7 +4,152 @@ import {
   createWorktree,
   discardScratch
 } from "./worktree.mjs";
+import {
+  attemptMarker,
+  jobDir
+} from "./dispatch.mjs";
+import {
+  superviseProcess
+} from "./supervise.mjs";
+import {
+  BASE_ENVIRONMENT,
+  childEnvironment
+} from "./mask-stream.mjs";
+import {
+  looksSecretName
+} from "./dispatch.mjs";
+import {
+  ensureDir,
+  sha256
+} from "./dispatch.mjs";
+import {
+  existsSync,
+  rmSync
+} from "./dispatch.mjs";
+import { join as join2, relative } from "node:path";
+import { join } from "node:path";
+// scripts/src/coordinator/secret-values.ts
+var secretValuesOf = (env) => Object.entries(env.all()).filter(([name, value]) => looksSecretName(name) && value.length >= 8).map(([, value]) => value);
+// scripts/src/coordinator/trial.ts
+// scripts/src/coordinator/run-command.ts
+// scripts/src/coordinator/child-env-for.ts
+function childEnvFor(s2, o) {
+  const allow = [...BASE_ENVIRONMENT, ...o.plan.envPass, ...o.job.invocation?.envAllow ?? []];
+  return childEnvironment({ parent: s2.env.all(), allow, set: o.plan.env, marker: o.marker }).env;
+}
+var commandEnv = (s2, marker) => childEnvironment({ parent: s2.env.all(), allow: BASE_ENVIRONMENT, set: {}, marker }).env;
+// scripts/src/coordinator/run-command.ts
+function verificationRunner(s2, job, attempt) {
+  return (command) => runDeclaredCommand(s2, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
+}
+async function runDeclaredCommand(s2, o) {
+  const marker = attemptMarker(s2.runDir, o.jobId, o.attempt);
+  const dir = join(jobDir(s2.runDir, o.jobId), "checks");
+  ensureDir(dir);
+  const supervised = superviseProcess({
+    argv: o.argv,
+    cwd: o.cwd,
+    env: commandEnv(s2, marker),
+    stdin: null,
+    marker,
+    timeoutMs: o.timeoutMs,
+    stallAfterMs: null,
+    stdoutPath: join(dir, `${o.label}.stdout.txt`),
+    stderrPath: join(dir, `${o.label}.stderr.txt`),
+    maxOutputBytes: o.maxOutputBytes,
+    secretValues: s2.secretValues,
+    clock: s2.clock
+  });
+  const unregister = s2.onHardStop(() => supervised.cancel("hard"));
+  const result = await supervised.done;
+  unregister();
+  if (result.captureError !== null)
+    s2.fail(new Error(`cannot write \`${result.captureError.path}\`: ${result.captureError.code}`));
+  const alive = result.treeGone ? null : "SURVIVORS";
+  return {
+    exitCode: result.exitCode,
+    signal: result.signal,
+    timedOut: result.endedBy === "timeout",
+    stdoutTail: result.stdout.tail,
+    stderrTail: result.stderr.tail,
+    wallMs: Math.round(result.wallMs),
+    spawnError: result.spawnError ?? alive
+  };
+}
+// scripts/src/coordinator/trial.ts
+async function runTrial(o) {
+  const path = join2(o.host.runDir, "worktrees", `_${o.purpose}`);
+  const branch = `orchestrate/${o.host.runId}/_${o.purpose}-${sha256(o.commit).slice(0, 12)}`;
+  const scratch = { repo: o.repo, commonDir: o.commonDir, path, branch, commit: o.commit };
+  if (existsSync(path)) {
+    await discardScratch(scratch);
+    rmSync(path, { recursive: true, force: true });
+  }
+  const made = await createWorktree({ ...scratch, baseCommit: o.commit, mergeCommits: [] });
+  if (!made.ok) return { checks: [], fault: `${made.error.code}: ${made.error.detail}` };
+  try {
+    return { checks: await runChecks(o, path), fault: null };
+  } finally {
+    await discardScratch(scratch);
+  }
+}
+async function runChecks(o, path) {
+  const checks3 = [];
+  const [first] = o.jobs;
+  if (first === void 0) return checks3;
+  for (const [at2, command] of o.host.graph.worktreeSetup.entries()) {
+    const done = await runOne(o, {
+      job: first,
+      argv: [command.command, ...command.args],
+      cwd: path,
+      timeoutMs: command.timeoutMs,
+      label: `${o.purpose}-setup-${at2 + 1}`
+    });
+    checks3.push({ jobId: first.id, check: `worktree_setup:${at2 + 1}`, ...done });
+    if (!done.ok) return checks3;
+  }
+  for (const job of o.jobs)
+    for (const [at2, command] of job.verification.entries()) {
+      const done = await runOne(o, {
+        job,
+        argv: [command.command, ...command.args],
+        cwd: placeIn(path, o.repo, command.cwd ?? job.cwd),
+        timeoutMs: command.timeoutMs,
+        label: `${o.purpose}-${at2 + 1}`
+      });
+      checks3.push({ jobId: job.id, check: `verification:${at2 + 1}`, ...done });
+    }
+  return checks3;
+}
+function placeIn(path, repo, cwd) {
+  const below = relative(repo, cwd);
+  return below.startsWith("..") ? path : join2(path, below);
+}
+async function runOne(o, command) {
+  const run = await runDeclaredCommand(o.host, {
+    argv: command.argv,
+    cwd: command.cwd,
+    timeoutMs: command.timeoutMs,
+    label: command.label,
+    jobId: command.job.id,
+    attempt: 0,
+    maxOutputBytes: command.job.maxOutputBytes
+  });
+  const shown = `\`${command.argv.join(" ")}\``;
+  if (run.spawnError !== null)
+    return { ok: false, detail: `${shown} could not be started (${run.spawnError})` };
+  if (run.timedOut) return { ok: false, detail: `${shown} did not end in time` };
+  if (run.exitCode === 0) return { ok: true, detail: `${shown} exited 0` };
+  const last = (run.stderrTail || run.stdoutTail).trimEnd().split("\n").at(-1)?.slice(0, 200) ?? "";
+  return {
+    ok: false,
+    detail: `${shown} exited ${run.exitCode ?? run.signal}${last === "" ? "" : `: ${last}`}`
+  };
+}
 
+import {
+  jobFile
+} from "./dispatch.mjs";
 import {
   credentialsLine,
   factsOfRun,
@@ -21,7 +166,6 @@ import {
   MOCK_RUNTIME
 } from "./dispatch.mjs";
 import {
-  JOB_FILES,
   RUN_FILES
 } from "./dispatch.mjs";
 import {
@@ -32,13 +176,12 @@ import {
   replaceFile
 } from "./dispatch.mjs";
 import {
-  existsSync
+  existsSync as existsSync2
 } from "./dispatch.mjs";
 import {
   __export
 } from "./dispatch.mjs";
-import { join } from "node:path";
-import { join as join2 } from "node:path";
+import { join as join3 } from "node:path";
 import {
   traceStatusOf
 } from "./trace.validate.mjs";
@@ -51,7 +194,7 @@ import {
 import {
   replaceFile as replaceFile2
 } from "./dispatch.mjs";
-import { join as join3 } from "node:path";
+import { join as join22 } from "node:path";
 // scripts/src/prove/report-model.ts
 var text = (value, max = 300) => ({
   kind: "text",
@@ -5658,7 +5801,7 @@ function spanOf(span) {
 var tone = (value) => `tone-${value}`;
 // scripts/src/coordinator/integrations.ts
 function readIntegrations(runDir) {
-  const text3 = readTextIfPresent(join(runDir, RUN_FILES.integrations));
+  const text3 = readTextIfPresent(join3(runDir, RUN_FILES.integrations));
   if (text3 === null) return [];
   try {
     const { steps } = JSON.parse(text3);
@@ -5672,40 +5815,17 @@ function isStep(value) {
   return typeof step === "object" && step !== null && [step.repo, step.jobId, step.ref, step.from, step.to, step.at].every((field) => typeof field === "string");
 }
 function writeIntegrations(runDir, steps) {
-  const file = join(runDir, RUN_FILES.integrations);
+  const file = join3(runDir, RUN_FILES.integrations);
   replaceFile(file, `${JSON.stringify({ schemaVersion: 1, steps }, null, 1)}
 `);
 }
-// scripts/src/coordinator/session.ts
-function jobState(s2, id) {
-  const job = s2.store.state.jobs[id];
-  if (job === void 0) throw new Error(`state.json has no job ${id}`);
-  return job;
-}
-function planJob(s2, id) {
-  const job = s2.index.byId.get(id);
-  if (job === void 0) throw new Error(`graph.json has no job ${id}`);
-  return job;
-}
-function attemptRecord(s2, id, attempt) {
-  const record = jobState(s2, id).attemptRecords.find((a) => a.attempt === attempt);
-  if (record === void 0) throw new Error(`${id} has no attempt ${attempt}`);
-  return record;
-}
-var attemptMarker = (runDir, jobId, attempt) => `${runDir}#${jobId}#${attempt}`;
-var jobDir = (runDir, jobId) => join2(runDir, jobId);
-var jobFile = (runDir, jobId, file) => join2(runDir, jobId, JOB_FILES[file]);
-var worktreePath = (runDir, jobId) => join2(runDir, RUN_FILES.worktrees, jobId);
-var branchName = (runId, jobId) => `orchestrate/${runId}/${jobId}`;
-var supervisorScratch = (s2, jobId, attempt) => join2(s2.runDir, RUN_FILES.supervisor, s2.supervisorRunId, `scratch-${jobId}-${attempt}`);
-var nativeFile = (runDir, jobId, attempt) => join2(jobDir(runDir, jobId), `native-${attempt}.json`);
 // scripts/src/coordinator/kept-beside.ts
 function keptBeside(runDir, graph) {
   const reversePatches = {};
   for (const job of graph.jobs) {
     if (job.isolation !== "none" || !job.writer) continue;
     const path = jobFile(runDir, job.id, "reversePatch");
-    if (existsSync(path)) reversePatches[job.id] = path;
+    if (existsSync2(path)) reversePatches[job.id] = path;
   }
   return { integrations: readIntegrations(runDir), reversePatches };
 }
@@ -5721,165 +5841,18 @@ async function rewriteReport(o) {
     script: o.script,
     events: null,
     kept: keptBeside(view.runDir, view.graph),
-    trace: traceStatusOf(join3(view.runDir, RUN_FILES2.trace), { open: view.coordinatorAlive }),
+    trace: traceStatusOf(join22(view.runDir, RUN_FILES2.trace), { open: view.coordinatorAlive }),
     now: o.now,
     next: view.actions,
     nextOmitted: view.omitted
   };
-  replaceFile2(join3(view.runDir, RUN_FILES2.report), renderReport(input));
-  replaceFile2(join3(view.runDir, RUN_FILES2.reportHtml), await renderReportHtml(input));
-}
-
-import {
-  superviseProcess
-} from "./supervise.mjs";
-import {
-  BASE_ENVIRONMENT,
-  childEnvironment
-} from "./mask-stream.mjs";
-import {
-  looksSecretName
-} from "./dispatch.mjs";
-import {
-  ensureDir,
-  sha256
-} from "./dispatch.mjs";
-import {
-  existsSync as existsSync2,
-  rmSync
-} from "./dispatch.mjs";
-import { join as join22, relative } from "node:path";
-import { join as join4 } from "node:path";
-// scripts/src/coordinator/secret-values.ts
-var secretValuesOf = (env) => Object.entries(env.all()).filter(([name, value]) => looksSecretName(name) && value.length >= 8).map(([, value]) => value);
-// scripts/src/coordinator/trial.ts
-// scripts/src/coordinator/run-command.ts
-// scripts/src/coordinator/child-env-for.ts
-function childEnvFor(s2, o) {
-  const allow = [...BASE_ENVIRONMENT, ...o.plan.envPass, ...o.job.invocation?.envAllow ?? []];
-  return childEnvironment({ parent: s2.env.all(), allow, set: o.plan.env, marker: o.marker }).env;
-}
-var commandEnv = (s2, marker) => childEnvironment({ parent: s2.env.all(), allow: BASE_ENVIRONMENT, set: {}, marker }).env;
-// scripts/src/coordinator/run-command.ts
-function verificationRunner(s2, job, attempt) {
-  return (command) => runDeclaredCommand(s2, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
-}
-async function runDeclaredCommand(s2, o) {
-  const marker = attemptMarker(s2.runDir, o.jobId, o.attempt);
-  const dir = join4(jobDir(s2.runDir, o.jobId), "checks");
-  ensureDir(dir);
-  const supervised = superviseProcess({
-    argv: o.argv,
-    cwd: o.cwd,
-    env: commandEnv(s2, marker),
-    stdin: null,
-    marker,
-    timeoutMs: o.timeoutMs,
-    stallAfterMs: null,
-    stdoutPath: join4(dir, `${o.label}.stdout.txt`),
-    stderrPath: join4(dir, `${o.label}.stderr.txt`),
-    maxOutputBytes: o.maxOutputBytes,
-    secretValues: s2.secretValues,
-    clock: s2.clock
-  });
-  const unregister = s2.onHardStop(() => supervised.cancel("hard"));
-  const result = await supervised.done;
-  unregister();
-  if (result.captureError !== null)
-    s2.fail(new Error(`cannot write \`${result.captureError.path}\`: ${result.captureError.code}`));
-  const alive = result.treeGone ? null : "SURVIVORS";
-  return {
-    exitCode: result.exitCode,
-    signal: result.signal,
-    timedOut: result.endedBy === "timeout",
-    stdoutTail: result.stdout.tail,
-    stderrTail: result.stderr.tail,
-    wallMs: Math.round(result.wallMs),
-    spawnError: result.spawnError ?? alive
-  };
-}
-// scripts/src/coordinator/trial.ts
-async function runTrial(o) {
-  const path = join22(o.host.runDir, "worktrees", `_${o.purpose}`);
-  const branch = `orchestrate/${o.host.runId}/_${o.purpose}-${sha256(o.commit).slice(0, 12)}`;
-  const scratch = { repo: o.repo, commonDir: o.commonDir, path, branch, commit: o.commit };
-  if (existsSync2(path)) {
-    await discardScratch(scratch);
-    rmSync(path, { recursive: true, force: true });
-  }
-  const made = await createWorktree({ ...scratch, baseCommit: o.commit, mergeCommits: [] });
-  if (!made.ok) return { checks: [], fault: `${made.error.code}: ${made.error.detail}` };
-  try {
-    return { checks: await runChecks(o, path), fault: null };
-  } finally {
-    await discardScratch(scratch);
-  }
-}
-async function runChecks(o, path) {
-  const checks3 = [];
-  const [first] = o.jobs;
-  if (first === void 0) return checks3;
-  for (const [at2, command] of o.host.graph.worktreeSetup.entries()) {
-    const done = await runOne(o, {
-      job: first,
-      argv: [command.command, ...command.args],
-      cwd: path,
-      timeoutMs: command.timeoutMs,
-      label: `${o.purpose}-setup-${at2 + 1}`
-    });
-    checks3.push({ jobId: first.id, check: `worktree_setup:${at2 + 1}`, ...done });
-    if (!done.ok) return checks3;
-  }
-  for (const job of o.jobs)
-    for (const [at2, command] of job.verification.entries()) {
-      const done = await runOne(o, {
-        job,
-        argv: [command.command, ...command.args],
-        cwd: placeIn(path, o.repo, command.cwd ?? job.cwd),
-        timeoutMs: command.timeoutMs,
-        label: `${o.purpose}-${at2 + 1}`
-      });
-      checks3.push({ jobId: job.id, check: `verification:${at2 + 1}`, ...done });
-    }
-  return checks3;
-}
-function placeIn(path, repo, cwd) {
-  const below = relative(repo, cwd);
-  return below.startsWith("..") ? path : join22(path, below);
-}
-async function runOne(o, command) {
-  const run = await runDeclaredCommand(o.host, {
-    argv: command.argv,
-    cwd: command.cwd,
-    timeoutMs: command.timeoutMs,
-    label: command.label,
-    jobId: command.job.id,
-    attempt: 0,
-    maxOutputBytes: command.job.maxOutputBytes
-  });
-  const shown = `\`${command.argv.join(" ")}\``;
-  if (run.spawnError !== null)
-    return { ok: false, detail: `${shown} could not be started (${run.spawnError})` };
-  if (run.timedOut) return { ok: false, detail: `${shown} did not end in time` };
-  if (run.exitCode === 0) return { ok: true, detail: `${shown} exited 0` };
-  const last = (run.stderrTail || run.stdoutTail).trimEnd().split("\n").at(-1)?.slice(0, 200) ?? "";
-  return {
-    ok: false,
-    detail: `${shown} exited ${run.exitCode ?? run.signal}${last === "" ? "" : `: ${last}`}`
-  };
+  replaceFile2(join22(view.runDir, RUN_FILES2.report), renderReport(input));
+  replaceFile2(join22(view.runDir, RUN_FILES2.reportHtml), await renderReportHtml(input));
 }
 export {
   FLAG_WORDS,
-  attemptMarker,
-  attemptRecord,
-  branchName,
   childEnvFor,
-  jobDir,
-  jobFile,
-  jobState,
   keptBeside,
-  nativeFile,
-  planJob,
   readIntegrations,
   renderReport,
   renderReportHtml,
@@ -5887,8 +5860,6 @@ export {
   runDeclaredCommand,
   runTrial,
   secretValuesOf,
-  supervisorScratch,
   verificationRunner,
-  worktreePath,
   writeIntegrations
 };

@@ -4,6 +4,29 @@ import {
   SPEC_CODES,
   formatPath
 } from "./secrets.mjs";
+import {
+  __commonJS
+} from "./dispatch.mjs";
+import {
+  buildJobGraph,
+  compareIds,
+  reachabilityAmong,
+  unorderedAmong
+} from "./secrets.mjs";
+import {
+  looksSecretName
+} from "./dispatch.mjs";
+import {
+  SPEC_LIMITS
+} from "./dispatch.mjs";
+import {
+  CAPABILITY_TIERS,
+  EFFECT_RISK,
+  RISK_TIERS,
+  maxCapability,
+  maxRisk,
+  riskAtLeast
+} from "./dispatch.mjs";
 // scripts/src/plan/unsupported.ts
 var top = (field, behaviour, used) => ({
   field,
@@ -40,30 +63,6 @@ function unsupportedFields(spec, options = {}) {
     })
   );
 }
-
-import {
-  buildJobGraph,
-  compareIds,
-  reachabilityAmong,
-  unorderedAmong
-} from "./secrets.mjs";
-import {
-  looksSecretName
-} from "./dispatch.mjs";
-import {
-  SPEC_LIMITS
-} from "./dispatch.mjs";
-import {
-  CAPABILITY_TIERS,
-  EFFECT_RISK,
-  RISK_TIERS,
-  maxCapability,
-  maxRisk,
-  riskAtLeast
-} from "./dispatch.mjs";
-import {
-  __commonJS
-} from "./dispatch.mjs";
 // node_modules/picomatch/lib/constants.js
 var require_constants = __commonJS({
   "node_modules/picomatch/lib/constants.js"(exports, module) {
@@ -918,7 +917,7 @@ var require_parse = __commonJS({
       }
       return { risky: false };
     };
-    var parse = (input, options) => {
+    var parse2 = (input, options) => {
       if (typeof input !== "string") {
         throw new TypeError("Expected a string");
       }
@@ -1088,7 +1087,7 @@ var require_parse = __commonJS({
             output = token.close = `)$))${extglobStar}`;
           }
           if (token.inner.includes("*") && (rest = remaining()) && /^\.[^\\/.]+$/.test(rest)) {
-            const expression = parse(rest, { ...options, fastpaths: false }).output;
+            const expression = parse2(rest, { ...options, fastpaths: false }).output;
             output = token.close = `)${expression})${extglobStar})`;
           }
           if (token.prev.type === "bos") {
@@ -1611,7 +1610,7 @@ var require_parse = __commonJS({
       }
       return state;
     };
-    parse.fastpaths = (input, options) => {
+    parse2.fastpaths = (input, options) => {
       const opts = { ...options };
       const max = typeof opts.maxLength === "number" ? Math.min(MAX_LENGTH, opts.maxLength) : MAX_LENGTH;
       const len = input.length;
@@ -1676,7 +1675,7 @@ var require_parse = __commonJS({
       }
       return source;
     };
-    module.exports = parse;
+    module.exports = parse2;
   }
 });
 // node_modules/picomatch/lib/picomatch.js
@@ -1684,7 +1683,7 @@ var require_picomatch = __commonJS({
   "node_modules/picomatch/lib/picomatch.js"(exports, module) {
     "use strict";
     var scan = require_scan();
-    var parse = require_parse();
+    var parse2 = require_parse();
     var utils = require_utils();
     var constants = require_constants();
     var isObject = (val) => val && typeof val === "object" && !Array.isArray(val);
@@ -1772,7 +1771,7 @@ var require_picomatch = __commonJS({
     picomatch.isMatch = (str, patterns, options) => picomatch(patterns, options)(str);
     picomatch.parse = (pattern, options) => {
       if (Array.isArray(pattern)) return pattern.map((p) => picomatch.parse(p, options));
-      return parse(pattern, { ...options, fastpaths: false });
+      return parse2(pattern, { ...options, fastpaths: false });
     };
     picomatch.scan = (input, options) => scan(input, options);
     picomatch.compileRe = (state, options, returnOutput = false, returnState = false) => {
@@ -1798,10 +1797,10 @@ var require_picomatch = __commonJS({
       }
       let parsed = { negated: false, fastpaths: true };
       if (options.fastpaths !== false && (input[0] === "." || input[0] === "*")) {
-        parsed.output = parse.fastpaths(input, options);
+        parsed.output = parse2.fastpaths(input, options);
       }
       if (!parsed.output) {
-        parsed = parse(input, options);
+        parsed = parse2(input, options);
       }
       return picomatch.compileRe(parsed, options, returnOutput, returnState);
     };
@@ -1809,8 +1808,8 @@ var require_picomatch = __commonJS({
       try {
         const opts = options || {};
         return new RegExp(source, opts.flags || (opts.nocase ? "i" : ""));
-      } catch (err) {
-        if (options && options.debug === true) throw err;
+      } catch (err2) {
+        if (options && options.debug === true) throw err2;
         return /$^/;
       }
     };
@@ -1985,8 +1984,8 @@ function matchesMoreThan(limit, job, trackedFiles) {
   return false;
 }
 var inRoot = (folder, path) => {
-  const normal = normalGlob(path);
-  return folder === "" ? normal : normal === "" ? folder : `${folder}/${normal}`;
+  const normal2 = normalGlob(path);
+  return folder === "" ? normal2 : normal2 === "" ? folder : `${folder}/${normal2}`;
 };
 function ownedGlob(job, written) {
   const glob = normalGlob(written);
@@ -2133,7 +2132,7 @@ function deriveJobs(jobs, facts) {
       parallelWriter: parallel[at],
       broad: () => repo !== null && matchesMoreThan(SPEC_LIMITS.broadFiles, owning(job, at, repo), trackedFiles)
     });
-    const program = isProgram(job, facts);
+    const program2 = isProgram(job, facts);
     const target = facts.targets?.(job.id) ?? null;
     const raised = target === null ? null : raiseFloors(tier, target);
     return {
@@ -2158,8 +2157,8 @@ function deriveJobs(jobs, facts) {
       writer: writers[at],
       parallel: parallel[at],
       repo,
-      program,
-      tools: toolsOf({ job, program, tier, writer: writers[at] })
+      program: program2,
+      tools: toolsOf({ job, program: program2, tier, writer: writers[at] })
     };
   });
   return {
@@ -2286,21 +2285,21 @@ function demands(one, facts) {
   found.push(...kindDemands(one, facts));
   return found;
 }
-function kindDemands({ job, program }, facts) {
-  if (!program && job.invocation === null) return NOTHING;
+function kindDemands({ job, program: program2 }, facts) {
+  if (!program2 && job.invocation === null) return NOTHING;
   const found = [];
   const fault = (field, code, message, fix) => {
     found.push(jobDiagnostic(job, field, facts, { severity: "error", code, message, fix }));
   };
   const known = job.runtime !== null && facts.traits(job.runtime) !== null;
-  if (job.invocation !== null && known && !program)
+  if (job.invocation !== null && known && !program2)
     fault(
       "invocation",
       "invocation-on-agent",
       `job \`${job.id}\` gives an \`invocation\` to \`${job.runtime}\`, which is an agent: only its adapter builds its command`,
       "remove `invocation`, or name a runtime that is declared with `agent: false`"
     );
-  if (!program) return found;
+  if (!program2) return found;
   if (job.invocation === null)
     fault(
       "invocation",
@@ -2368,10 +2367,237 @@ function outputFaults(graph, jobs, facts) {
     });
   });
 }
+
+import {
+  chunks,
+  lstat,
+  safeRelative,
+  withFile,
+  withParent
+} from "./mask-stream.mjs";
+import {
+  jobDir
+} from "./dispatch.mjs";
+import {
+  createHash,
+  ensureDir,
+  readTextIfPresent,
+  sha256File,
+  writePrivate
+} from "./dispatch.mjs";
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  realpathSync
+} from "./dispatch.mjs";
+import {
+  err,
+  ok
+} from "./dispatch.mjs";
+import { join as join2 } from "node:path";
+import { basename, isAbsolute, relative } from "node:path";
+import { join } from "node:path";
+// scripts/src/prove/ownership.ts
+var plainPath = (path) => path.split("/").filter((part) => part !== "" && part !== ".").join("/");
+function ownedBy(owner) {
+  const globs = owner.ownedPaths.map(plainPath).map((glob) => glob === "" ? "**" : glob);
+  const matches = globs.map((glob) => picomatch_default(glob, { dot: true }));
+  return (path) => {
+    const inside = belowCwd(owner.cwdPrefix, path);
+    return inside !== null && matches.some((match) => match(inside));
+  };
+}
+function outputOf(owner) {
+  const outputs = new Set(owner.outputs.map(plainPath));
+  return (path) => {
+    const inside = belowCwd(owner.cwdPrefix, path);
+    return inside !== null && outputs.has(inside);
+  };
+}
+function belowCwd(prefix, path) {
+  if (prefix === "") return path;
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length + 1) : null;
+}
+// scripts/src/coordinator/check-scripts.ts
+// scripts/src/prove/check-files.ts
+// scripts/src/host/safe-path.ts
+function resolveInside(root, relative2) {
+  const words = safeRelative(relative2);
+  if (!words.ok) return words;
+  let at = root;
+  for (const part of words.value.split("/")) {
+    at = join(at, part);
+    const stat = lstat(at);
+    if (stat === null) break;
+    if (stat.isSymbolicLink())
+      return err({
+        code: "symlink",
+        path: relative2,
+        detail: `\`${relative2}\` leads through a symbolic link`
+      });
+  }
+  return ok(join(root, words.value));
+}
+async function hashInside(root, relative2) {
+  return withFile(root, relative2, async (fd, stat) => {
+    const hash = createHash("sha256");
+    let bytes = 0;
+    for await (const chunk of chunks(fd)) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+    return ok({ sha256: hash.digest("hex"), bytes, mode: stat.mode & 511 });
+  });
+}
+function namesInside(root, relative2) {
+  const names = withParent(
+    root,
+    relative2,
+    { create: false },
+    (base, name) => lstatSync(`${base}/${name}`).isDirectory() ? ok(readdirSync(`${base}/${name}`)) : ok([])
+  );
+  return names.ok ? names.value : [];
+}
+// scripts/src/prove/check-files.ts
+var IMPLIED = {
+  npm: ["package.json"],
+  npx: ["package.json"],
+  pnpm: ["package.json"],
+  yarn: ["package.json"],
+  bun: ["package.json"],
+  make: ["Makefile", "makefile", "GNUmakefile"],
+  gmake: ["Makefile", "makefile", "GNUmakefile"],
+  just: ["justfile", "Justfile", ".justfile"],
+  task: ["Taskfile.yml", "Taskfile.yaml"],
+  rake: ["Rakefile"],
+  tox: ["tox.ini"],
+  nox: ["noxfile.py"]
+};
+var COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
+var EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
+async function filesOfCommand(o) {
+  const prefix = relative(o.root, o.cwd).split("\\").join("/");
+  if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
+  const deleted = new Set(o.deleted);
+  const there = (path) => deleted.has(path) || isFile(o.root, path);
+  const completes = COMPLETING.test(basename(o.argv[0] ?? ""));
+  const named = /* @__PURE__ */ new Set();
+  const implied = /* @__PURE__ */ new Set();
+  for (const [i, token] of o.argv.entries())
+    for (const candidate of i === 0 ? program(token) : candidates(token, completes))
+      for (const path of below(o.root, prefix, candidate))
+        if (there(path)) for (const real of withTarget(o.root, path)) named.add(real);
+  for (const name of IMPLIED[basename(o.argv[0] ?? "")] ?? [])
+    for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
+  return Promise.all([
+    ...[...named].sort().map((path) => fact(o.root, path, false)),
+    ...[...implied].sort().map((path) => fact(o.root, path, true))
+  ]);
+}
+var program = (token) => token.includes("/") ? [token] : [];
+function candidates(token, completes) {
+  if (token === "" || token.length > 1e3 || token.includes("\0")) return [];
+  const equals = token.indexOf("=");
+  const words = (equals === -1 ? [token] : [token, token.slice(equals + 1)]).filter(
+    (word) => word !== "" && !word.startsWith("-")
+  );
+  if (!completes) return words;
+  return words.flatMap((word) => [
+    word,
+    ...EXTENSIONS.map((extension) => word + extension),
+    .../^\w+(?:\.\w+)+$/.test(word) ? [`${word.replaceAll(".", "/")}.py`] : []
+  ]);
+}
+function below(root, prefix, candidate) {
+  const from = isAbsolute(candidate) ? relative(root, candidate) : normal(prefix, candidate);
+  if (from === null) return [];
+  const safe = safeRelative(from);
+  return safe.ok ? [safe.value] : [];
+}
+function normal(prefix, path) {
+  const out = [];
+  for (const part of `${prefix}/${path}`.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") out.push(part);
+    else if (out.pop() === void 0) return null;
+  }
+  return out.join("/");
+}
+function isFile(root, path) {
+  try {
+    const stat = lstatSync(`${root}/${path}`);
+    return stat.isFile() || stat.isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+function withTarget(root, path) {
+  try {
+    const real = relative(realpathSync(root), realpathSync(`${root}/${path}`));
+    return real.startsWith("..") || isAbsolute(real) || real === path ? [path] : [path, real];
+  } catch {
+    return [path];
+  }
+}
+async function fact(root, path, implied) {
+  const found = await hashInside(root, path);
+  return { path, sha256: found.ok ? found.value.sha256 : null, implied };
+}
+// scripts/src/coordinator/check-scripts.ts
+var fileOf = (runDir, jobId) => join2(jobDir(runDir, jobId), "checks", "scripts.json");
+function writeScripts(runDir, jobId, scripts) {
+  const file = fileOf(runDir, jobId);
+  ensureDir(join2(file, ".."));
+  writePrivate(file, `${JSON.stringify(scripts)}
+`);
+}
+async function changedScripts(o) {
+  const text = readTextIfPresent(fileOf(o.runDir, o.jobId));
+  if (text === null || !existsSync(o.root)) return [];
+  const changed = /* @__PURE__ */ new Set();
+  for (const { path, sha256 } of parse(text)) {
+    const now = await sha256File(join2(o.root, path));
+    if ((now?.sha256 ?? null) !== sha256) changed.add(path);
+  }
+  return [...changed];
+}
+function parse(text) {
+  try {
+    const value = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
+async function scriptsOfScope(job, root) {
+  const commands = [
+    ...job.invocation === null ? [] : [[job.invocation.command, ...job.invocation.args]],
+    ...[job.preview, job.rollback].flatMap(
+      (plan) => plan?.kind === "command" ? [[plan.command.command, ...plan.command.args]] : []
+    ),
+    ...job.verification.map((command) => [command.command, ...command.args])
+  ];
+  const found = /* @__PURE__ */ new Map();
+  for (const argv of commands)
+    for (const { path, sha256 } of await filesOfCommand({ root, cwd: job.cwd, argv, deleted: [] }))
+      found.set(path, sha256);
+  return [...found].sort(([a], [b]) => a < b ? -1 : 1).map(([path, sha256]) => ({ path, sha256 }));
+}
 export {
+  changedScripts,
   deriveJobs,
+  filesOfCommand,
+  hashInside,
   isJudgment,
   jobDiagnostic,
+  namesInside,
+  outputOf,
+  ownedBy,
   picomatch_default,
-  unsupportedFields
+  plainPath,
+  resolveInside,
+  scriptsOfScope,
+  unsupportedFields,
+  writeScripts
 };
