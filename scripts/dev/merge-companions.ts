@@ -31,45 +31,49 @@ type Imports = ReadonlyMap<string, readonly string[]>;
 
 function bestPair(set: ChunkSet): Pair | null {
   const imports: Imports = new Map([...set.chunks].map(([file, text]) => [file, importedBy(text)]));
-  const loaders = loadersOf(set, imports);
+  const situation = situationOf(set, imports);
   const shared = [...set.chunks.keys()].filter((file) => !set.entries.has(file)).sort();
   let best: Pair | null = null;
   for (const moved of shared)
     for (const into of [set.main, ...shared]) {
       if (into === moved) continue;
-      const gain = gainOf(set, loaders, moved, into);
+      const gain = gainOf(situation, moved, into);
       if (gain > (best?.gain ?? 0) && !needEachOther(imports, moved, into)) best = { moved, into, gain };
     }
   return best;
 }
 
-/** Chunk → the named chunks that load it, directly or not. */
-function loadersOf({ entries }: ChunkSet, imports: Imports): ReadonlyMap<string, ReadonlySet<string>> {
-  const loaders = new Map([...imports.keys()].map((file) => [file, new Set<string>()]));
-  for (const entry of [...entries].filter((file) => !LATE.has(file)))
-    for (const file of reachable(imports, [entry])) loaders.get(file)?.add(entry);
-  return loaders;
+interface Situation {
+  readonly chunks: ChunkSet["chunks"];
+  /** Chunk that is loaded by name → all that it loads, itself included. */
+  readonly loads: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Chunk → itself and all that it stands on. */
+  readonly needs: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+function situationOf({ chunks, entries }: ChunkSet, imports: Imports): Situation {
+  const needs = new Map([...imports.keys()].map((file) => [file, reachable(imports, [file])]));
+  const loads = new Map([...needs].filter(([file]) => entries.has(file) && !LATE.has(file)));
+  return { chunks, loads, needs };
 }
 
 /**
- * Every named chunk that loads both saves a file; one that loads only one of them now reads the other as well, and none
- * may lose more by that than a file costs.
+ * Every named chunk that loads both saves a file; one that loads only one of them now reads the other as well, with all
+ * that the other stands on, and none may lose more by that than a file costs.
  */
-function gainOf(
-  { chunks }: ChunkSet,
-  loaders: ReadonlyMap<string, ReadonlySet<string>>,
-  a: string,
-  b: string,
-): number {
-  const byA = [...(loaders.get(a) ?? [])];
-  const byB = loaders.get(b) ?? new Set();
-  const both = byA.filter((entry) => byB.has(entry)).length;
-  const [onlyA, onlyB] = [byA.length - both, byB.size - both];
-  const [textA, textB] = [chunks.get(a) ?? "", chunks.get(b) ?? ""];
-  if ((onlyA > 0 && textB.length > FILE_COST) || (onlyB > 0 && textA.length > FILE_COST)) return 0;
-  const gain = both * FILE_COST - onlyA * textB.length - onlyB * textA.length;
-  if (gain <= 0) return 0;
-  if ((onlyB > 0 && COSTLY_BUILTIN.test(textA)) || (onlyA > 0 && COSTLY_BUILTIN.test(textB))) return 0;
+function gainOf(o: Situation, a: string, b: string): number {
+  let gain = 0;
+  for (const loads of o.loads.values()) {
+    const [hasA, hasB] = [loads.has(a), loads.has(b)];
+    if (hasA && hasB) gain += FILE_COST;
+    else if (hasA || hasB) {
+      const added = [...(o.needs.get(hasA ? b : a) ?? [])].filter((file) => !loads.has(file));
+      const texts = added.map((file) => o.chunks.get(file) ?? "");
+      const cost = texts.reduce((sum, text) => sum + text.length, 0);
+      if (cost > FILE_COST || texts.some((text) => COSTLY_BUILTIN.test(text))) return 0;
+      gain -= cost + (added.length - 1) * FILE_COST;
+    }
+  }
   return gain;
 }
 
