@@ -2,7 +2,7 @@
 import {
   answerEgress,
   decidePolicy
-} from "./jobs.schema.mjs";
+} from "./confirm-policy.mjs";
 import {
   answer,
   missing,
@@ -10,7 +10,8 @@ import {
 } from "./start.mjs";
 import "./inbox.validate.mjs";
 import "./writer.mjs";
-import "./plane-setup.mjs";
+import "./secret-patterns.mjs";
+import "./jobs.schema.mjs";
 import "./secrets.mjs";
 import {
   flagText

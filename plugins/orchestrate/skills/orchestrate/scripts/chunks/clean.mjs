@@ -20,7 +20,7 @@ import {
 import {
   findRepo,
   resolveAll
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

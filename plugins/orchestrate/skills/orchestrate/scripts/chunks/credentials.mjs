@@ -3,7 +3,7 @@ import {
   REFERENCE_KEY,
   credentialPlaces,
   findCredential
-} from "./plane-setup.mjs";
+} from "./secret-patterns.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";

@@ -12,7 +12,9 @@ import {
 } from "./dispatch.mjs";
 import {
   probeHost
-} from "./supervise.mjs";
+} from "./smoke.mjs";
+import "./supervise.mjs";
+import "./secret-patterns.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
@@ -21,7 +23,7 @@ import {
   explainNoRepo,
   findRepo,
   gitVersion
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   SHIPPED
 } from "./probe-2.mjs";

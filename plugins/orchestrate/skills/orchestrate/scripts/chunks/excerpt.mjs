@@ -2,6 +2,7 @@
 import {
   hideSecrets
 } from "./secrets.mjs";
+import "./secret-patterns.mjs";
 import "./dispatch.mjs";
 
 // scripts/src/cli/excerpt.ts

@@ -11,7 +11,7 @@ import {
   splitPaths,
   trackedFiles,
   withoutFilters
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import "./dispatch.mjs";
 export {
   MIN_GIT,

@@ -44,13 +44,13 @@ import {
   resolveInside,
   scriptsOfScope,
   writeScripts
-} from "./unsupported.mjs";
+} from "./check-files.mjs";
 import {
   FLAG_WORDS,
   keptBeside,
   renderReport,
   renderReportHtml
-} from "./trial.mjs";
+} from "./rewrite-report.mjs";
 import {
   attemptMarker,
   attemptRecord,
@@ -67,7 +67,7 @@ import {
   blankAttempt,
   decisionRecord,
   ulid
-} from "./render-plan.mjs";
+} from "./filter.mjs";
 import {
   openLineLog,
   openTrace,
@@ -103,12 +103,12 @@ import {
   routeArbiter,
   routeWorld,
   weakerConcerns
-} from "./render-plan.mjs";
+} from "./filter.mjs";
 import {
   credentialValues,
   frozenClassifiers,
   planeStanding
-} from "./plane-setup.mjs";
+} from "./secret-patterns.mjs";
 import {
   MOCK_RUNTIME,
   currentAttempt
@@ -116,9 +116,11 @@ import {
 import {
   scriptOf
 } from "./dispatch.mjs";
+import "./unsupported.mjs";
 import {
   isPlaceholder
 } from "./secrets.mjs";
+import "./parse.mjs";
 import {
   endTree,
   signal,
@@ -135,7 +137,7 @@ import {
 } from "./probe-2.mjs";
 import {
   redactText
-} from "./mask-stream.mjs";
+} from "./secret-patterns.mjs";
 import {
   readInventory,
   writeInventory
@@ -150,7 +152,7 @@ import {
   git,
   resolveAll,
   withoutFilters
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   SHIPPED,
   TRANSIENT_PATHS,

@@ -12,11 +12,11 @@ import {
 } from "./worktree.mjs";
 import {
   rewriteReport
-} from "./trial.mjs";
+} from "./rewrite-report.mjs";
 import {
   readIntegrations,
   writeIntegrations
-} from "./trial.mjs";
+} from "./rewrite-report.mjs";
 import "./trace.validate.mjs";
 import {
   openRun
@@ -28,6 +28,7 @@ import {
   scriptOf
 } from "./dispatch.mjs";
 import "./supervise.mjs";
+import "./secret-patterns.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -40,7 +41,7 @@ import {
   findRepo,
   git,
   resolveAll
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   quoteShell
 } from "./dispatch.mjs";

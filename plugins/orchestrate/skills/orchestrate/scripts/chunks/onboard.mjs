@@ -11,7 +11,8 @@ import {
 } from "./dispatch.mjs";
 import {
   probeHost
-} from "./supervise.mjs";
+} from "./smoke.mjs";
+import "./supervise.mjs";
 import {
   locate
 } from "./probe-2.mjs";
@@ -19,20 +20,20 @@ import {
   BASE_ENVIRONMENT,
   childEnvironment,
   redactText
-} from "./mask-stream.mjs";
+} from "./secret-patterns.mjs";
 import {
   failure,
   flagOn
 } from "./dispatch.mjs";
 import {
   exec
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   loadConfig
 } from "./secrets.mjs";
 import {
   looksSecretName
-} from "./dispatch.mjs";
+} from "./secret-patterns.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

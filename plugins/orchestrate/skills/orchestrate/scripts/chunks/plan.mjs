@@ -10,20 +10,22 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
-import "./plane-setup.mjs";
+import "./filter.mjs";
+import "./secret-patterns.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";
 import "./unsupported.mjs";
 import "./jobs.schema.mjs";
 import "./secrets.mjs";
+import "./parse.mjs";
 import "./probe-2.mjs";
-import "./mask-stream.mjs";
 import {
   failure,
   flagList,
   flagText
 } from "./dispatch.mjs";
+import "./inside.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

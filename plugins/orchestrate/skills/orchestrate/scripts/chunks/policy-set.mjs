@@ -19,6 +19,7 @@ import {
   matchesModel,
   parsePolicy
 } from "./secrets.mjs";
+import "./secret-patterns.mjs";
 import {
   CONFIG_DIR
 } from "./dispatch.mjs";

@@ -6,6 +6,7 @@ import {
   SHOWN_DIGEST,
   loadConfig
 } from "./secrets.mjs";
+import "./secret-patterns.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

@@ -2,7 +2,7 @@
 
 import {
   childEnvironment
-} from "./mask-stream.mjs";
+} from "./secret-patterns.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";

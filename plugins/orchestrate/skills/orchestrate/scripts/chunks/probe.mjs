@@ -5,12 +5,14 @@ import {
 } from "./dispatch.mjs";
 import {
   probeHost
-} from "./supervise.mjs";
+} from "./smoke.mjs";
+import "./supervise.mjs";
 import "./probe-2.mjs";
-import "./mask-stream.mjs";
+import "./secret-patterns.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
+import "./inside.mjs";
 import "./secrets.mjs";
 import {
   EXIT

@@ -3,7 +3,7 @@ import {
   blankJob,
   decisionRecord,
   ulid
-} from "./render-plan.mjs";
+} from "./filter.mjs";
 import {
   stringify
 } from "./parser.mjs";
@@ -36,7 +36,7 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
-import "./plane-setup.mjs";
+import "./secret-patterns.mjs";
 import {
   ownCommand,
   scriptOf
@@ -46,8 +46,8 @@ import "./secrets.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
+import "./parse.mjs";
 import "./probe-2.mjs";
-import "./mask-stream.mjs";
 import {
   writeInventory
 } from "./dispatch.mjs";
@@ -62,6 +62,7 @@ import {
   flagOn,
   flagText
 } from "./dispatch.mjs";
+import "./inside.mjs";
 import {
   RUN_FILES
 } from "./dispatch.mjs";

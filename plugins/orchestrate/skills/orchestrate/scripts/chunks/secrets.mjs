@@ -2,10 +2,10 @@
 
 import {
   SECRET_PATTERNS
-} from "./dispatch.mjs";
+} from "./secret-patterns.mjs";
 import {
   looksSecretName
-} from "./dispatch.mjs";
+} from "./secret-patterns.mjs";
 import {
   canonicalize
 } from "./dispatch.mjs";

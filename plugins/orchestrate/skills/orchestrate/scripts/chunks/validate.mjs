@@ -15,6 +15,8 @@ import {
 import {
   hasErrors
 } from "./dispatch.mjs";
+import "./parse.mjs";
+import "./secret-patterns.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

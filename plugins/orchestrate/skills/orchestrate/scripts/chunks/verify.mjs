@@ -3,7 +3,7 @@ import {
   changedScripts,
   outputOf,
   ownedBy
-} from "./unsupported.mjs";
+} from "./check-files.mjs";
 import {
   unknownJob
 } from "./start.mjs";
@@ -11,13 +11,14 @@ import "./inbox.validate.mjs";
 import {
   openRun
 } from "./writer.mjs";
+import "./parse.mjs";
 import {
   flagText
 } from "./dispatch.mjs";
 import {
   git,
   splitPaths
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   JOB_FILES
 } from "./dispatch.mjs";

@@ -9,7 +9,7 @@ import {
   systemFault,
   withFile,
   withParent
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   identityOf,
   liveness
@@ -20,7 +20,7 @@ import {
   gitFailure,
   resolveAll,
   splitPaths
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   INPUTS_DIR,
   REPORTS_DIR
@@ -975,7 +975,7 @@ import {
   git as git2,
   resolveAll as resolveAll2,
   splitPaths as splitPaths2
-} from "./mask-stream.mjs";
+} from "./inside.mjs";
 import {
   INPUTS_DIR as INPUTS_DIR2
 } from "./dispatch.mjs";
