@@ -1,4 +1,5 @@
 /** What must hold right before a dispatch: a route that can carry the job, and the user's approval of exactly this scope. */
+import { join } from "node:path";
 import canonicalize from "canonicalize";
 import type { PlanJob } from "../core/runtime.ts";
 import { quoteShell } from "../core/shell-quote.ts";
@@ -11,7 +12,7 @@ import { authorityText } from "./authority.ts";
 import { fixedBriefSha256 } from "./briefing.ts";
 import { scriptsOfScope } from "./check-scripts.ts";
 import { runDeclaredCommand } from "./run-command.ts";
-import { jobState, type Session, worktreePath } from "./session.ts";
+import { jobDir, jobState, type Session, worktreePath } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
 
 /** Null: dispatch. Otherwise the records that block the job, with the reason. Either way the trace says what was met. */
@@ -48,7 +49,8 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
     return block(job.id, { code: "denied", detail: `The user denied this scope (${decided.at}).` });
   const preview = await runPreview(s, job, scope);
   if (preview !== null && !preview.ok) return block(job.id, { code: "preview-failed", detail: preview.text });
-  if (external && s.graph.flags.yes) {
+  // The flag is the user's word for the spec as it was given to `run`, once: another attempt at an external effect needs a fresh one.
+  if (external && s.graph.flags.yes && jobState(s, job.id).attempts === 0) {
     await s.commit([
       {
         type: "approval",
@@ -97,16 +99,24 @@ async function runPreview(
 ): Promise<{ ok: boolean; text: string } | null> {
   if (job.preview === null || job.preview.kind !== "command") return null;
   const { command } = job.preview;
+  const label = `preview-${scope.slice(0, 12)}`;
   const run = await runDeclaredCommand(s, {
     argv: [command.command, ...command.args],
     cwd: command.cwd ?? job.cwd,
     timeoutMs: command.timeoutMs,
-    label: `preview-${scope.slice(0, 12)}`,
+    label,
     jobId: job.id,
     attempt: jobState(s, job.id).attempts + 1,
     maxOutputBytes: job.maxOutputBytes,
   });
-  const printed = (run.stdoutTail.trim() || run.stderrTail.trim() || "nothing").slice(-PREVIEW_SHOWN);
+  const tail = run.stdoutTail.trim() || run.stderrTail.trim() || "nothing";
+  const stream = run.stdoutTail.trim() === "" ? "stderr" : "stdout";
+  const file = join(jobDir(s.runDir, job.id), "checks", `${label}.${stream}.txt`);
+  // What is cut off is named: the first lines may be the ones that matter.
+  const printed =
+    tail.length <= PREVIEW_SHOWN
+      ? tail
+      : `(the last ${PREVIEW_SHOWN} characters; all of it is in \`${file}\`) … ${tail.slice(-PREVIEW_SHOWN)}`;
   if (run.exitCode === 0 && run.spawnError === null) return { ok: true, text: printed };
   const how =
     run.spawnError !== null
@@ -130,6 +140,8 @@ async function approvalScope(s: Session, job: PlanJob): Promise<string> {
   const covered = {
     runId: s.runId,
     jobId: job.id,
+    // Work with an effect outside is approved for one attempt: what ran once does not run again on the same word.
+    attempt: job.riskTier === RISK_TIERS[3] ? jobState(s, job.id).attempts + 1 : null,
     effect: job.effect,
     cwd: job.cwd,
     baseCommit: s.graph.repo?.baseCommit ?? null,

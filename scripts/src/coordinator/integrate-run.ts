@@ -204,6 +204,7 @@ async function apply(
     readonly shown: readonly IntegratedJob[];
   },
 ): Promise<Pick<IntegratedRepo, "repo" | "jobs" | "fault">> {
+  const announced: string[] = [];
   const done = await applyIntegration({
     repo: r.repo,
     commonDir: r.commonDir,
@@ -211,11 +212,20 @@ async function apply(
     jobs: r.commits,
     record: async (entry) => {
       const at = isoTime(o.clock.now());
+      announced.push(entry.to);
       // Read again each time: another call may have written since.
       writeIntegrations(o.view.runDir, [...readIntegrations(o.view.runDir), { ...entry, repo: r.repo, at }]);
     },
   });
   if (!done.ok) return { repo: r.repo, jobs: notApplied(r.shown), fault: faultOf(done.error) };
+  const made = new Set(done.value.applied.map((entry) => entry.to));
+  const failed = announced.filter((to) => !made.has(to));
+  // A step that git refused was never made: an undo must not take back what the user does by hand instead.
+  if (failed.length > 0)
+    writeIntegrations(
+      o.view.runDir,
+      readIntegrations(o.view.runDir).filter((step) => step.repo !== r.repo || !failed.includes(step.to)),
+    );
   const applied = new Set(done.value.applied.map((entry) => entry.jobId));
   return {
     repo: r.repo,

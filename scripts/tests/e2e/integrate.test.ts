@@ -1,5 +1,5 @@
 /** Work of several writers together: tried before anybody judges it, brought into the user's branch, and taken back. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
@@ -177,6 +177,24 @@ describe("integrating accepted work", () => {
       message: "merged into the branch, `sh -c test ! -e later.txt` exited 1 (verification:1 of `left`).",
     });
     expect(existsSync(join(repo.path, "left.txt"))).toBe(false);
+  }, 90_000);
+});
+
+describe("an integration that git refuses", () => {
+  it("counts as not made: an undo leaves alone what the user merged by hand", async () => {
+    const repo = scene([writer("left", "left.txt", "l\n")]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: repo.path }));
+    writeFileSync(join(repo.path, "left.txt"), "mine, never added\n");
+    const refused = await tool().json(["integrate", runDir, "--apply"], { cwd: repo.path });
+    expect([refused.code, refused.diagnostics[0]?.code]).toEqual([1, "git-failed"]);
+    expect(readFileSync(join(repo.path, "left.txt"), "utf8")).toBe("mine, never added\n");
+
+    rmSync(join(repo.path, "left.txt"));
+    repo.git("merge", "--ff-only", "--quiet", stateOf(runDir).jobs["left"]?.branch as string);
+    const head = repo.git("rev-parse", "HEAD");
+    const undone = await tool().json(["integrate", runDir, "--undo"], { cwd: repo.path });
+    expect([undone.code, undone.diagnostics[0]?.code]).toEqual([1, "nothing-to-undo"]);
+    expect(repo.git("rev-parse", "HEAD")).toBe(head);
   }, 90_000);
 });
 
