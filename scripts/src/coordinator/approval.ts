@@ -80,13 +80,19 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
           detail:
             preview === null
               ? approvalWords(s, job)
-              : `${approvalWords(s, job)}; the preview printed: ${preview.text}`,
+              : `${approvalWords(s, job)}; the preview${ranBeside(job)} printed: ${preview.text}`,
           scope,
         },
       },
     },
   ];
 }
+
+/** The job's own worktree is made after the approval: what differs there (uncommitted work, results of dependencies) is said. */
+const ranBeside = (job: PlanJob): string =>
+  job.isolation === "worktree"
+    ? `, run in \`${job.cwd}\` as it is and not in the job's worktree${job.dependsOn.length === 0 ? "" : " with the work of its dependencies"},`
+    : "";
 
 /** Longest part of a preview that is shown with the request; all of it is in the job's `checks/`. */
 const PREVIEW_SHOWN = 1_500;

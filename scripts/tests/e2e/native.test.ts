@@ -252,7 +252,9 @@ describe("approval", () => {
     const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path }));
     const { jobs } = stateOf(runDir);
     expect(jobs["shown"]?.block).toMatchObject({ code: "needs-approval" });
-    expect(jobs["shown"]?.block?.detail).toContain("the preview printed: would deploy v1");
+    expect(jobs["shown"]?.block?.detail).toMatch(
+      /; the preview, run in `[^`]+` as it is and not in the job.s worktree, printed: would deploy v1/,
+    );
     expect(jobs["broken"]?.block?.code).toBe("preview-failed");
     expect(jobs["broken"]?.block?.detail).toContain("ended with 3: no access");
     expect(jobs["shown"]?.attempts).toBe(0);
