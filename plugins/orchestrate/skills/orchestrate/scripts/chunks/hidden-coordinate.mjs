@@ -235,7 +235,7 @@ import {
 } from "./dispatch.mjs";
 
 // scripts/src/coordinator/coordinate.ts
-import { join as join18 } from "node:path";
+import { join as join19 } from "node:path";
 
 // scripts/src/plan/arbiter-retry.ts
 var ARBITER_TRIES = 2;
@@ -4938,6 +4938,9 @@ async function writeMetricsOrSay(s) {
   }
 }
 
+// scripts/src/coordinator/approval.ts
+import { join as join13 } from "node:path";
+
 // scripts/src/coordinator/authority.ts
 import { join as join12 } from "node:path";
 function authorityText(s, job) {
@@ -4978,7 +4981,7 @@ async function decide(s, job) {
     return block(job.id, { code: "denied", detail: `The user denied this scope (${decided.at}).` });
   const preview = await runPreview(s, job, scope);
   if (preview !== null && !preview.ok) return block(job.id, { code: "preview-failed", detail: preview.text });
-  if (external && s.graph.flags.yes) {
+  if (external && s.graph.flags.yes && jobState(s, job.id).attempts === 0) {
     await s.commit([
       {
         type: "approval",
@@ -5005,27 +5008,32 @@ async function decide(s, job) {
       patch: {
         block: {
           code: "needs-approval",
-          detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; the preview printed: ${preview.text}`,
+          detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; the preview${ranBeside(job)} printed: ${preview.text}`,
           scope
         }
       }
     }
   ];
 }
+var ranBeside = (job) => job.isolation === "worktree" ? `, run in \`${job.cwd}\` as it is and not in the job's worktree${job.dependsOn.length === 0 ? "" : " with the work of its dependencies"},` : "";
 var PREVIEW_SHOWN = 1500;
 async function runPreview(s, job, scope) {
   if (job.preview === null || job.preview.kind !== "command") return null;
   const { command } = job.preview;
+  const label = `preview-${scope.slice(0, 12)}`;
   const run = await runDeclaredCommand(s, {
     argv: [command.command, ...command.args],
     cwd: command.cwd ?? job.cwd,
     timeoutMs: command.timeoutMs,
-    label: `preview-${scope.slice(0, 12)}`,
+    label,
     jobId: job.id,
     attempt: jobState(s, job.id).attempts + 1,
     maxOutputBytes: job.maxOutputBytes
   });
-  const printed = (run.stdoutTail.trim() || run.stderrTail.trim() || "nothing").slice(-PREVIEW_SHOWN);
+  const tail = run.stdoutTail.trim() || run.stderrTail.trim() || "nothing";
+  const stream = run.stdoutTail.trim() === "" ? "stderr" : "stdout";
+  const file = join13(jobDir(s.runDir, job.id), "checks", `${label}.${stream}.txt`);
+  const printed = tail.length <= PREVIEW_SHOWN ? tail : `(the last ${PREVIEW_SHOWN} characters; all of it is in \`${file}\`) \u2026 ${tail.slice(-PREVIEW_SHOWN)}`;
   if (run.exitCode === 0 && run.spawnError === null) return { ok: true, text: printed };
   const how = run.spawnError !== null ? `could not be run (${run.spawnError})` : run.timedOut ? "ran out of time" : `ended with ${run.exitCode ?? run.signal}`;
   return {
@@ -5041,6 +5049,8 @@ async function approvalScope(s, job) {
   const covered = {
     runId: s.runId,
     jobId: job.id,
+    // Work with an effect outside is approved for one attempt: what ran once does not run again on the same word.
+    attempt: job.riskTier === RISK_TIERS[3] ? jobState(s, job.id).attempts + 1 : null,
     effect: job.effect,
     cwd: job.cwd,
     baseCommit: s.graph.repo?.baseCommit ?? null,
@@ -5296,16 +5306,16 @@ async function verdict(s, scheduler, command) {
 }
 
 // scripts/src/coordinator/leftovers.ts
-import { join as join13 } from "node:path";
+import { join as join14 } from "node:path";
 var TEMPORARY = /\.(\d+)\.\d+\.tmp$/;
 function removeLeftovers(runDir) {
-  const inbox = join13(runDir, RUN_FILES.inbox);
-  const supervisor = join13(runDir, RUN_FILES.supervisor);
-  const supervisors = namesIn(supervisor).map((name2) => join13(supervisor, name2));
-  for (const dir of [runDir, inbox, join13(inbox, "answered"), ...supervisors])
+  const inbox = join14(runDir, RUN_FILES.inbox);
+  const supervisor = join14(runDir, RUN_FILES.supervisor);
+  const supervisors = namesIn(supervisor).map((name2) => join14(supervisor, name2));
+  for (const dir of [runDir, inbox, join14(inbox, "answered"), ...supervisors])
     for (const name2 of namesIn(dir)) {
       const pid = TEMPORARY.exec(name2)?.[1];
-      if (pid !== void 0 && !isAlive(Number(pid))) remove(join13(dir, name2));
+      if (pid !== void 0 && !isAlive(Number(pid))) remove(join14(dir, name2));
     }
 }
 var isAlive = (pid) => startTime(pid) !== null || signal(pid, 0);
@@ -5324,7 +5334,7 @@ function remove(path) {
 }
 
 // scripts/src/coordinator/open-session.ts
-import { join as join15 } from "node:path";
+import { join as join16 } from "node:path";
 
 // scripts/src/evidence/events-log.ts
 var EVENTS_LIMITS = {
@@ -5770,7 +5780,7 @@ function inside(root, path) {
 }
 
 // scripts/src/coordinator/plane.ts
-import { join as join14 } from "node:path";
+import { join as join15 } from "node:path";
 var DECISION_LIMITS = {
   maxRecords: POLICY.TRACE_MAX_RECORDS.value,
   maxBytes: POLICY.TRACE_MAX_BYTES.value,
@@ -5779,7 +5789,7 @@ var DECISION_LIMITS = {
 var decisionRef = (spanId) => `${RUN_FILES.decisions}#${spanId}`;
 function createPlane(s) {
   const root = s.graph.workspaceRoots[0];
-  const file = join14(s.runDir, RUN_FILES.decisions);
+  const file = join15(s.runDir, RUN_FILES.decisions);
   let log = null;
   let asked = 0;
   let malformed = s.store.state.plane?.reason === "malformed";
@@ -5913,7 +5923,7 @@ function copyCalibration(s, identity) {
   const record = recordFor(file, identity);
   if (record === null) return;
   replaceFile(
-    join14(s.runDir, RUN_FILES.calibration),
+    join15(s.runDir, RUN_FILES.calibration),
     `${JSON.stringify({ schemaVersion: 1, records: [record] }, null, 2)}
 `
   );
@@ -6091,12 +6101,12 @@ function sessionOf(o, run) {
     records: records2,
     adapters: adaptersOf(graph),
     events: openEventsLog({
-      file: join15(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
+      file: join16(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
       runId: graph.runId,
       now: o.clock.now,
       redact
     }),
-    trace: openTrace({ file: join15(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
+    trace: openTrace({ file: join16(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
     secretValues,
     cancelledJobs: /* @__PURE__ */ new Set(),
     observation: createObservation({
@@ -6422,7 +6432,7 @@ async function decide2(s, job, attempt, processGone) {
 }
 
 // scripts/src/coordinator/revalidate.ts
-import { join as join16 } from "node:path";
+import { join as join17 } from "node:path";
 async function revalidate(s) {
   const stale = /* @__PURE__ */ new Set();
   const records2 = [];
@@ -6476,7 +6486,7 @@ async function inputsNow(s, job, last) {
   return Promise.all(
     job.inputs.map(async (input) => {
       if (input.fromJob === null)
-        return { path: input.path, sha256: (await sha256File(join16(cwd, input.path)))?.sha256 ?? "" };
+        return { path: input.path, sha256: (await sha256File(join17(cwd, input.path)))?.sha256 ?? "" };
       const source = jobState(s, input.fromJob).attemptRecords.at(-1);
       return {
         path: input.path,
@@ -6498,7 +6508,7 @@ async function outputReasons(s, job, last) {
   const place = knownWorkplace(s, job, last);
   const reasons = [];
   for (const artifact of last.artifacts) {
-    const found = await sha256File(join16(place.cwd, artifact.path));
+    const found = await sha256File(join17(place.cwd, artifact.path));
     if (found?.sha256 === artifact.sha256 || place.worktree === null && changedLater(s, job, artifact.path))
       continue;
     reasons.push(
@@ -6524,7 +6534,7 @@ function changedLater(s, job, path) {
 import { dirname as dirname4, resolve as resolve3 } from "node:path";
 
 // scripts/src/coordinator/agent-sessions.ts
-import { join as join17 } from "node:path";
+import { join as join18 } from "node:path";
 function planSession(s, job, o) {
   const keep = (s.index.dependents.get(job.id) ?? []).some(
     (id) => s.index.byId.get(id)?.session?.fromJob === job.id
@@ -6586,7 +6596,7 @@ function ownUsage(adapter, plan, usage) {
   };
 }
 function storeFor(s, runtime) {
-  const folder = join17(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
+  const folder = join18(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
   ensureDir(folder);
   return folder;
 }
@@ -7338,7 +7348,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = watch(join18(runDir, RUN_FILES.inbox), () => wake.ring());
+    const watcher = watch(join19(runDir, RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {

@@ -299,6 +299,7 @@ async function tryTogether(o, r) {
   };
 }
 async function apply(o, r) {
+  const announced = [];
   const done = await applyIntegration({
     repo: r.repo,
     commonDir: r.commonDir,
@@ -306,10 +307,18 @@ async function apply(o, r) {
     jobs: r.commits,
     record: async (entry) => {
       const at = isoTime(o.clock.now());
+      announced.push(entry.to);
       writeIntegrations(o.view.runDir, [...readIntegrations(o.view.runDir), { ...entry, repo: r.repo, at }]);
     }
   });
   if (!done.ok) return { repo: r.repo, jobs: notApplied(r.shown), fault: faultOf(done.error) };
+  const made = new Set(done.value.applied.map((entry) => entry.to));
+  const failed = announced.filter((to) => !made.has(to));
+  if (failed.length > 0)
+    writeIntegrations(
+      o.view.runDir,
+      readIntegrations(o.view.runDir).filter((step) => step.repo !== r.repo || !failed.includes(step.to))
+    );
   const applied = new Set(done.value.applied.map((entry) => entry.jobId));
   return {
     repo: r.repo,
