@@ -1,10 +1,10 @@
 /** Keeps the whole state of a worktree under a ref, so that removing the folder loses nothing. */
-import { copyFileSync, existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
-import { findAdmin, isFolder, pristineIndex } from "./worktree-admin.ts";
+import { copyIndex, findAdmin, isFolder, pristineIndex } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
 /** Ignored files are mostly what a setup command can make again; within these bounds they are kept all the same. */
@@ -139,7 +139,7 @@ async function snapshotTree(
 export function startIndex(gitDir: string, indexFile: string): void {
   rmSync(indexFile, { force: true });
   const source = [pristineIndex(gitDir), join(gitDir, "index")].find((file) => existsSync(file));
-  if (source !== undefined) copyFileSync(source, indexFile);
+  if (source !== undefined) copyIndex(source, indexFile);
 }
 
 export interface StagedChanges {

@@ -3,7 +3,15 @@
  * believed once a job has run there: a job could have pointed it at a repository of its own, whose configuration names
  * programs. The registration lies outside the worktree.
  */
-import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import {
+  copyFileSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 export interface WorktreeAdmin {
@@ -80,4 +88,14 @@ function read(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * Copies an index with its age. A file that was changed within the second of its checkout, to the same size, looks unchanged
+ * to git unless it is not older than the index: a copy that is younger than its source would lose that change.
+ */
+export function copyIndex(from: string, to: string): void {
+  copyFileSync(from, to);
+  const written = Math.floor(statSync(from).mtimeMs / 1000);
+  utimesSync(to, written, written);
 }

@@ -1,12 +1,12 @@
 /** Commits what a job left in its worktree, host-side: agents need not commit, and cannot hide anything by their index. */
-import { copyFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { contains, diffStat } from "./merge.ts";
 import { embeddedFault, holdsFiles, stagedChanges, startIndex } from "./snapshot.ts";
-import { findAdmin, headOf, isFolder } from "./worktree-admin.ts";
+import { copyIndex, findAdmin, headOf, isFolder } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
 export interface CommittedWorktree {
@@ -67,7 +67,7 @@ export async function commitWorktree(
     if (!staged.ok) return staged;
     const committed = await commitTree(input, { tree: staged.value.tree, gitDir: admin.gitDir });
     if (!committed.ok) return committed;
-    copyFileSync(indexFile, join(admin.gitDir, "index"));
+    copyIndex(indexFile, join(admin.gitDir, "index"));
     return ok({
       ...committed.value,
       tree: staged.value.tree,

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commitPreview, commitWorktree } from "../../src/run/worktree-commit.ts";
@@ -35,6 +45,29 @@ describe("the commit of a job's work", () => {
       `Orchestrate <coordinator@orchestrate.invalid>|Orchestrate|orchestrate: job|${repo.head()}`,
     );
     expect(runGit(made.path, "status", "--porcelain")).toBe("?? .orchestrate-inputs/");
+  });
+
+  it("holds a change of the same size that was made within the second of the checkout", async () => {
+    const repo = throwawayRepo(FILES);
+    repo.git("config", "core.trustctime", "false");
+    const made = await jobWorktree(repo, "job");
+    const file = join(made.path, "a.txt");
+    const { atime, mtime } = statSync(file);
+    writeIn(made, "a.txt", "b\n");
+    utimesSync(file, atime, mtime);
+    // As if the commit came later: only the index of that second tells git to look at the content.
+    const index = runGit(
+      made.path,
+      "rev-parse",
+      "--path-format=absolute",
+      "--git-path",
+      "orchestrate-base.index",
+    );
+    utimesSync(index, mtime, mtime);
+    await new Promise((resolve) => setTimeout(resolve, 1_100 - (Date.now() % 1_000)));
+    const done = value(await commit(made));
+    expect(done.changed).toEqual(["a.txt"]);
+    expect(repo.git("show", `${done.commit}:a.txt`)).toBe("b");
   });
 
   it("is the base itself when nothing changed", async () => {
