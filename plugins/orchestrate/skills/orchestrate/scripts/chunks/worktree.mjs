@@ -384,6 +384,11 @@ function read2(path) {
     return null;
   }
 }
+function copyIndex(from, to) {
+  copyFileSync(from, to);
+  const written = Math.floor(statSync(from).mtimeMs / 1e3);
+  utimesSync(to, written, written);
+}
 // scripts/src/run/worktree.ts
 // scripts/src/run/snapshot.ts
 var IGNORED_MAX_FILES = 2e3;
@@ -472,7 +477,7 @@ async function snapshotTree(path, gitDir, parent) {
 function startIndex(gitDir, indexFile) {
   rmSync(indexFile, { force: true });
   const source = [pristineIndex(gitDir), join3(gitDir, "index")].find((file) => existsSync(file));
-  if (source !== void 0) copyFileSync(source, indexFile);
+  if (source !== void 0) copyIndex(source, indexFile);
 }
 async function stagedChanges(options, base) {
   const answer = await git(
@@ -980,7 +985,6 @@ import {
   INPUTS_DIR as INPUTS_DIR2
 } from "./dispatch.mjs";
 import {
-  copyFileSync as copyFileSync2,
   rmSync as rmSync2
 } from "./dispatch.mjs";
 import {
@@ -1012,7 +1016,7 @@ async function commitWorktree(input) {
     if (!staged.ok) return staged;
     const committed = await commitTree(input, { tree: staged.value.tree, gitDir: admin.gitDir });
     if (!committed.ok) return committed;
-    copyFileSync2(indexFile, join6(admin.gitDir, "index"));
+    copyIndex(indexFile, join6(admin.gitDir, "index"));
     return ok2({
       ...committed.value,
       tree: staged.value.tree,
@@ -1118,6 +1122,7 @@ export {
   commitPreview,
   commitWorktree,
   contains,
+  copyIndex,
   copyInside,
   createWorktree,
   diffStat,
