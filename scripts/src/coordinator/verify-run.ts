@@ -6,6 +6,7 @@ import { JOB_FILES } from "../core/layout.ts";
 import type { Attempt, PlanJob, State } from "../core/runtime.ts";
 import { sha256File } from "../host/files.ts";
 import { git, splitPaths } from "../host/git.ts";
+import { isProgram } from "../prove/accept.ts";
 import { outputOf, ownedBy } from "../prove/ownership.ts";
 import { changedScripts } from "./check-scripts.ts";
 import type { RunView } from "./view.ts";
@@ -76,10 +77,7 @@ async function blobSha256(o: Subject, path: string): Promise<string | null> {
 /** What a plain program printed is its stdout; only an agent's final text is kept as a result. */
 async function result(o: Subject): Promise<Finding[]> {
   const { plan, attempt } = o;
-  const program = plan.route.chain.some(
-    ({ runtime, kind }) => runtime === attempt.runtime && kind === "program",
-  );
-  if (attempt.resultSha256 === null || program) return [];
+  if (attempt.resultSha256 === null || isProgram(plan, attempt.runtime)) return [];
   const path = join(o.runDir, plan.id, JOB_FILES.result);
   return [await compare({ job: plan.id, check: JOB_FILES.result, path }, attempt.resultSha256)];
 }

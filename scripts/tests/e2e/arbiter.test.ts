@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { followRun } from "../../src/state/follow.ts";
 import { callsOf, type FakeAgent, fakeAgents } from "../support/fake-agents.ts";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool, runDirOf, standingOf, stateOf } from "../support/tool.ts";
