@@ -34,17 +34,26 @@ import {
   parseVerdict
 } from "./verdict.validate.mjs";
 import {
+  MOCK_ARBITER_FAMILY,
+  arbiterCandidates,
+  boundReasons,
+  candidateKey,
   changedScripts,
+  chooseArbiters,
+  cliIndependence,
   filesOfCommand,
   hashInside,
+  isProgram,
   namesInside,
+  nativeIndependence,
+  outcomesOfRound,
   outputOf,
   ownedBy,
   plainPath,
   resolveInside,
   scriptsOfScope,
   writeScripts
-} from "./check-files.mjs";
+} from "./accept.mjs";
 import {
   FLAG_WORDS,
   keptBeside,
@@ -252,287 +261,6 @@ function afterArbiterFailure(o) {
     afterMs: Math.max(BACKOFF_MS, o.resetInMs === null ? 0 : o.resetInMs + RETRY_LIMITS.quotaMarginMs)
   };
 }
-
-// scripts/src/prove/arbiter-choice.ts
-var MOCK_ARBITER_FAMILY = "mock-b";
-var candidateKey = (candidate) => [candidate.runtime, candidate.model ?? "", candidate.effort ?? ""].join(" ");
-function arbiterCandidates(chain, records2) {
-  return chain.flatMap((candidate) => {
-    const record = records2.get(candidate.runtime);
-    if (record === void 0 || candidate.kind !== "cli" || candidate.runtime === MOCK_RUNTIME) return [];
-    const { value, evidence } = record.toolGating;
-    return [{ candidate, verified: evidence === "verified" && (value === "granular" || value === "coarse") }];
-  });
-}
-function chooseArbiters(input) {
-  const mockWork = input.producers.filter((producer) => producer.runtime === MOCK_RUNTIME);
-  const realWork = input.producers.filter((producer) => producer.runtime !== MOCK_RUNTIME);
-  const eligible = input.native.pinned ? [] : input.candidates.filter(({ candidate }) => !input.failed.has(candidateKey(candidate)));
-  const real = realWork.length === 0 ? { calls: [], uncovered: [] } : chooseForReal(realWork, eligible, input);
-  return { calls: [...mockCalls(mockWork), ...real.calls], uncovered: real.uncovered };
-}
-function mockCalls(work2) {
-  if (work2.length === 0) return [];
-  return [
-    {
-      via: "mock",
-      candidate: null,
-      family: MOCK_ARBITER_FAMILY,
-      attempts: refs(work2),
-      independence: work2.some((producer) => producer.family === MOCK_ARBITER_FAMILY) ? "not-independent-substituted" : "independent",
-      rule: "mock"
-    }
-  ];
-}
-var refs = (producers) => producers.map(({ jobId, attempt }) => ({ jobId, attempt }));
-function chooseForReal(work2, eligible, input) {
-  const families = familiesOf(work2);
-  const one = eligible.find(({ candidate }) => differs(candidate.family, families));
-  if (one !== void 0) return { calls: [cliCall(one, work2, "a")], uncovered: [] };
-  const { native: native2 } = input;
-  if (!native2.last && isIndependent(native2, families))
-    return { calls: [nativeCall(work2, "a", native2)], uncovered: [] };
-  const calls = [];
-  const uncovered = [];
-  for (const group of byFamily(work2)) {
-    const other = eligible.find(({ candidate }) => differs(candidate.family, familiesOf(group)));
-    const choice = other !== void 0 ? { calls: [cliCall(other, group, "b")], uncovered: [] } : substitute(group, eligible, native2);
-    calls.push(...choice.calls);
-    uncovered.push(...choice.uncovered);
-  }
-  return { calls: joinCalls(calls), uncovered };
-}
-var familiesOf = (work2) => new Set(work2.filter((producer) => producer.agent).map((producer) => producer.family));
-var differs = (family, families) => families.size === 0 || family !== null && !families.has(null) && !families.has(family);
-var isIndependent = (native2, families) => native2.live && differs(native2.family, families);
-function byFamily(work2) {
-  const groups = /* @__PURE__ */ new Map();
-  for (const producer of work2.filter((one) => one.agent)) {
-    const group = groups.get(producer.family) ?? [];
-    group.push(producer);
-    groups.set(producer.family, group);
-  }
-  const programs = work2.filter((producer) => !producer.agent);
-  const [first, ...rest] = [...groups.values()];
-  return first === void 0 ? [programs] : [[...first, ...programs], ...rest];
-}
-function substitute(group, eligible, native2) {
-  const producers = new Set(group.map((producer) => producer.runtime));
-  const verified = eligible.filter((one) => one.verified);
-  const fresh = verified.find(({ candidate }) => !producers.has(candidate.runtime)) ?? verified[0];
-  if (fresh !== void 0) return { calls: [cliCall(fresh, group, "c")], uncovered: [] };
-  if (isIndependent(native2, familiesOf(group)))
-    return { calls: [nativeCall(group, "a", native2)], uncovered: [] };
-  const barred = group.filter((producer) => producer.riskTier === "R3");
-  const covered = group.filter((producer) => !barred.includes(producer));
-  return {
-    calls: covered.length === 0 ? [] : [nativeCall(covered, "c", native2)],
-    uncovered: refs(barred).map((ref) => ({ ...ref, code: "needs-arbiter" }))
-  };
-}
-function nativeCall(work2, rule, native2) {
-  const independence = rule === "a" ? "independent" : "not-independent-substituted";
-  return {
-    via: "native",
-    candidate: null,
-    family: native2.family,
-    attempts: refs(work2),
-    independence,
-    rule
-  };
-}
-function cliCall({ candidate }, work2, rule) {
-  return {
-    via: "cli",
-    candidate,
-    family: candidate.family,
-    attempts: refs(work2),
-    independence: rule === "c" ? "not-independent-substituted" : "independent",
-    rule
-  };
-}
-function joinCalls(calls) {
-  const joined = /* @__PURE__ */ new Map();
-  for (const call of calls) {
-    const who = call.candidate === null ? "" : candidateKey(call.candidate);
-    const key = `${call.via} ${who} ${call.independence}`;
-    const known = joined.get(key);
-    joined.set(
-      key,
-      known === void 0 ? call : { ...known, attempts: [...known.attempts, ...call.attempts] }
-    );
-  }
-  return [...joined.values()];
-}
-
-// scripts/src/prove/accept.ts
-function outcomesOfRound(input) {
-  const outcomes = /* @__PURE__ */ new Map();
-  for (const answer of input.answers)
-    for (const effective of answer.effective) {
-      const attempt = currentAttempt(input.state, effective.jobId);
-      if (attempt?.attempt !== effective.attempt || attempt.acceptance !== "pending") continue;
-      outcomes.set(effective.jobId, outcomeOf(answer, attempt, effective));
-    }
-  return withDependents(input, outcomes);
-}
-function outcomeOf(input, attempt, effective) {
-  const reasons = boundReasons(effective.reasons);
-  const base = {
-    jobId: effective.jobId,
-    attempt: effective.attempt,
-    c3Verdict: effective.own,
-    arbitration: {
-      arbiterId: input.arbiter.arbiterId,
-      verdict: effective.own,
-      independence: input.independence,
-      bundleSha256: input.arbiter.bundleSha256,
-      treeSha256: attempt.treeSha256
-    },
-    reasons
-  };
-  const block2 = independenceBlock(input, attempt);
-  if (block2 !== null) return { ...base, acceptance: "pending", reason: null, outcomeBlock: block2 };
-  switch (effective.verdict) {
-    case "pass":
-      return { ...base, acceptance: "accepted", reason: null, outcomeBlock: null };
-    case "fail":
-      return {
-        ...base,
-        acceptance: "rejected",
-        reason: effective.sharedWith === null ? "arbiter-rejected" : "dependency-rejected",
-        outcomeBlock: null
-      };
-    case "blocked":
-      return {
-        ...base,
-        acceptance: "pending",
-        reason: null,
-        outcomeBlock: { code: "arbiter-blocked", detail: blockDetail(input.arbiter, reasons) }
-      };
-  }
-}
-function independenceBlock(input, attempt) {
-  const { arbiter, independence } = input;
-  if (independence === "not-independent")
-    return {
-      code: "not-independent",
-      detail: `\`${arbiter.arbiterId}\` answered without a handle of its own, or with one that did work in this run: an independent context must judge it.`
-    };
-  const attested = arbiter.via === "native" && independence !== "independent";
-  if (attempt.riskTier === "R3" && attested)
-    return {
-      code: "needs-arbiter",
-      detail: "R3 work needs an arbiter of another model family, or a substitute whose tools were verified; an in-session one is only attested."
-    };
-  return null;
-}
-var blockDetail = (arbiter, reasons) => reasons.length === 0 ? `\`${arbiter.arbiterId}\` could not decide and gave no reason.` : `\`${arbiter.arbiterId}\` could not decide: ${reasons[0]}`;
-function boundReasons(reasons) {
-  const kept = reasons.slice(0, 20).map(
-    (reason) => reason.length > 500 ? `${reason.slice(0, 499).replace(/[\ud800-\udbff]$/, "")}\u2026` : reason
-  );
-  return reasons.length > 20 ? [...kept, `and ${reasons.length - 20} more reasons`] : kept;
-}
-function withDependents(input, own) {
-  const rejected = /* @__PURE__ */ new Set();
-  const undecided = /* @__PURE__ */ new Map();
-  const rejectedDependents = [];
-  const outcomes = [];
-  for (const job of input.graph.jobs) {
-    const rejectedBy = job.dependsOn.find((id) => rejected.has(id));
-    if (rejectedBy !== void 0) {
-      rejected.add(job.id);
-      const attempt = currentAttempt(input.state, job.id);
-      if (attempt === null || attempt.status !== "success")
-        rejectedDependents.push({ jobId: job.id, dependency: rejectedBy });
-      else if (attempt.acceptance !== "rejected")
-        outcomes.push(
-          rejectedAbove({ jobId: job.id, attempt, dependency: rejectedBy, mine: own.get(job.id) })
-        );
-      continue;
-    }
-    const mine = own.get(job.id);
-    if (mine === void 0) continue;
-    const below2 = job.dependsOn.map((id) => undecided.get(id)).find((outcome2) => outcome2 !== void 0);
-    const outcome = below2 === void 0 || mine.acceptance !== "accepted" ? mine : undecidedAbove(mine, below2);
-    if (outcome.acceptance === "rejected") rejected.add(job.id);
-    if (outcome.acceptance === "pending") undecided.set(job.id, outcome);
-    outcomes.push(outcome);
-  }
-  return { outcomes, rejectedDependents };
-}
-function undecidedAbove(mine, below2) {
-  return {
-    ...mine,
-    acceptance: "pending",
-    outcomeBlock: {
-      code: below2.outcomeBlock?.code ?? "arbiter-blocked",
-      detail: `It stands on \`${below2.jobId}\`, which is not accepted.`
-    }
-  };
-}
-function rejectedAbove(input) {
-  const { jobId, attempt, dependency, mine } = input;
-  if (mine?.acceptance === "rejected") return mine;
-  return {
-    jobId,
-    attempt: attempt.attempt,
-    acceptance: "rejected",
-    c3Verdict: mine?.c3Verdict ?? attempt.c3Verdict,
-    arbitration: mine?.arbitration ?? attempt.arbitration,
-    reason: "dependency-rejected",
-    outcomeBlock: null,
-    reasons: [...mine?.reasons ?? [], `it stands on \`${dependency}\`, whose work was rejected`]
-  };
-}
-function nativeIndependence(input) {
-  const handle = comparable(input.handle);
-  if (handle === null || usedHandles(input.state, input.arbiter.arbiterId).has(handle))
-    return "not-independent";
-  const families = producerFamilies(input.arbiter, input.state, input.graph);
-  const attested = input.arbiter.runtime !== null || input.arbiter.family !== null;
-  return attested && differs(input.arbiter.family, families) ? "independent" : "not-independent-substituted";
-}
-function cliIndependence(input) {
-  const handle = comparable(input.handle);
-  if (handle !== null && usedHandles(input.state, input.arbiter.arbiterId).has(handle))
-    return "not-independent";
-  const families = producerFamilies(input.arbiter, input.state, input.graph);
-  const family = input.modelMismatch ? null : input.arbiter.family;
-  if (differs(family, families)) return "independent";
-  return input.verified ? "not-independent-substituted" : "not-independent";
-}
-function comparable(handle) {
-  const text = handle?.normalize("NFKC").trim().toLowerCase() ?? "";
-  return text === "" || /^<.*>$/.test(text) ? null : text;
-}
-function usedHandles(state, arbiterId) {
-  const used = /* @__PURE__ */ new Set();
-  const add = (handle) => {
-    const text = comparable(handle);
-    if (text !== null) used.add(text);
-  };
-  for (const job of Object.values(state.jobs))
-    for (const attempt of job.attemptRecords) {
-      add(attempt.nativeHandle);
-      add(attempt.sessionHandle);
-    }
-  for (const arbiter of state.arbiters) if (arbiter.arbiterId !== arbiterId) add(arbiter.handle);
-  return used;
-}
-function producerFamilies(arbiter, state, graph) {
-  const plans = new Map(graph.jobs.map((job) => [job.id, job]));
-  const families = /* @__PURE__ */ new Set();
-  for (const { jobId, attempt: ordinal } of arbiter.attempts) {
-    const attempt = state.jobs[jobId]?.attemptRecords.find((record) => record.attempt === ordinal);
-    if (attempt === void 0) families.add(null);
-    else if (!isProgram(plans.get(jobId), attempt.runtime))
-      families.add(attempt.flags.includes("model-mismatch") ? null : attempt.family);
-  }
-  return families;
-}
-var isProgram = (job, runtime) => job?.route.chain.some((member) => member.runtime === runtime && member.kind === "program") ?? false;
 
 // scripts/src/coordinator/arbiter-call.ts
 import { dirname, join as join2 } from "node:path";
@@ -803,8 +531,8 @@ function pendingArbitration(graph, state, wanted2 = () => true) {
   }
   return pending;
 }
-function judgeableTogether(refs2, graph, state) {
-  const wanted2 = new Map(refs2.map((ref) => [ref.jobId, ref]));
+function judgeableTogether(refs, graph, state) {
+  const wanted2 = new Map(refs.map((ref) => [ref.jobId, ref]));
   const open = /* @__PURE__ */ new Set();
   const chosen = [];
   for (const job of graph.jobs) {
@@ -1489,12 +1217,12 @@ function transitiveDependencies(index, id) {
 }
 
 // scripts/src/coordinator/arbitration-plan.ts
-function planRound(s, round, refs2) {
+function planRound(s, round, refs) {
   const internal = s.records.get("internal");
   const live = internal?.state === "available";
   const pin = s.graph.arbiter.runtime;
   const choice = chooseArbiters({
-    producers: refs2.map((ref) => producerOf(s, ref)),
+    producers: refs.map((ref) => producerOf(s, ref)),
     candidates: arbiterCandidates(s.graph.arbiter.route.chain, s.records),
     failed: round.failed,
     native: {
@@ -1509,7 +1237,7 @@ function planRound(s, round, refs2) {
   const stands = (on) => (ref) => transitiveDependencies(s.index, ref.jobId).some((id) => on.has(id));
   const automatic = choice.calls.filter((call) => call.via !== "native").map((call) => ({ ...call, attempts: call.attempts.filter((ref) => !stands(open)(ref)) })).filter((call) => call.attempts.length > 0);
   const others2 = new Set(
-    refs2.map((ref) => ref.jobId).filter((id) => !native2.some((call) => call.attempts.some((a) => a.jobId === id)))
+    refs.map((ref) => ref.jobId).filter((id) => !native2.some((call) => call.attempts.some((a) => a.jobId === id)))
   );
   const offered = native2.flatMap((call) => call.attempts).filter((ref) => !stands(others2)(ref));
   const [first] = native2;
@@ -1546,9 +1274,9 @@ function mayAsk(s, jobId, askAgain2) {
   return code2 !== "arbiter-blocked" && code2 !== "not-independent" && !attested;
 }
 function isDue(s, round, scope) {
-  const refs2 = judgeable(s, scope);
-  if (refs2.length === 0) return false;
-  const plan = planRound(s, round, refs2);
+  const refs = judgeable(s, scope);
+  if (refs.length === 0) return false;
+  const plan = planRound(s, round, refs);
   return plan.automatic.length > 0 || newlyOffered(s, plan, scope).length > 0 || plan.uncovered.some((ref) => jobState(s, ref.jobId).outcomeBlock === null);
 }
 function newlyOffered(s, plan, scope) {
@@ -1905,7 +1633,7 @@ function blockRejected(s, dead, o = {}) {
   ];
 }
 function failedCall(s, o) {
-  const refs2 = o.arbiter.attempts.filter(
+  const refs = o.arbiter.attempts.filter(
     (a) => currentAttempt(s.store.state, a.jobId)?.attempt === a.attempt
   );
   return [
@@ -1918,14 +1646,14 @@ function failedCall(s, o) {
         reason: s.redact(o.reason)
       }
     },
-    ...o.block ? blockOutcomes(s, refs2, {
+    ...o.block ? blockOutcomes(s, refs, {
       code: "arbiter-blocked",
       detail: `The arbiter gave no usable verdict: ${s.redact(o.reason)}`
     }) : []
   ];
 }
-function blockOutcomes(s, refs2, block2) {
-  return refs2.filter((ref) => jobState(s, ref.jobId).outcomeBlock?.code !== block2.code).map((ref) => ({ type: "job", jobId: ref.jobId, patch: { outcomeBlock: block2 } }));
+function blockOutcomes(s, refs, block2) {
+  return refs.filter((ref) => jobState(s, ref.jobId).outcomeBlock?.code !== block2.code).map((ref) => ({ type: "job", jobId: ref.jobId, patch: { outcomeBlock: block2 } }));
 }
 
 // scripts/src/coordinator/arbitration-calls.ts
