@@ -36,17 +36,21 @@ if (SOAK && only === undefined)
     async () => {
       let next = 1;
       let coordinators = 0;
+      let done = 0;
       const failures: string[] = [];
       const work = async (): Promise<void> => {
         while (next <= SEEDS && failures.length === 0) {
           const from = next;
-          next = Math.min(SEEDS + 1, next + CHUNK);
-          const said = await runFixture("simulate-range.ts", [String(from), String(next)]);
+          const to = Math.min(SEEDS + 1, from + CHUNK);
+          next = to;
+          const said = await runFixture("simulate-range.ts", [String(from), String(to)]);
           const found = JSON.parse(said) as {
             coordinators: number;
             failures: { seed: number; violations: string[] }[];
           };
           coordinators += found.coordinators;
+          done += to - from;
+          if (done % 50_000 === 0) console.log(`${done} of ${SEEDS} seeds, ${coordinators} coordinators`);
           failures.push(...found.failures.map((f) => [...f.violations, reproduce(f.seed)].join("\n")));
         }
       };
