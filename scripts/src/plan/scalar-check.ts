@@ -95,7 +95,7 @@ function typeFix(expected: string, value: unknown, source: string | null): strin
         ? "write `true`"
         : undefined;
   if (expected === TYPE_WORDS.array && typeof value === "string")
-    return `write a list: \`[${JSON.stringify(value).slice(0, 60)}]\``;
+    return `write a list: ${quoted(`[${JSON.stringify(value)}]`)}`;
   if (expected === TYPE_WORDS.array && typeof value === "object") return "start each entry with `- `";
   if (/number/.test(expected) && typeof value === "string" && /^-?[0-9]+(?:\.[0-9]+)?$/.test(value))
     return "remove the quotes";

@@ -7,6 +7,7 @@
 import { CST, Lexer, Parser } from "yaml";
 import { SPEC_LIMITS } from "../core/policy.ts";
 import { type Fault, MAX_READ_FAULTS } from "./fault.ts";
+import { quoted } from "./shown.ts";
 
 export interface TokenTree {
   readonly tokens: readonly CST.Token[];
@@ -77,7 +78,7 @@ function createWatch() {
       faults.push({
         code: "yaml-syntax",
         offset: token.offset,
-        message: `this is not YAML: nothing is open here that \`${token.source.slice(0, 20)}\` could belong to`,
+        message: `this is not YAML: nothing is open here that ${quoted(token.source)} could belong to`,
         fix: "remove it, or quote the text it belongs to",
       });
       return false;

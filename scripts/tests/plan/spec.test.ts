@@ -324,6 +324,23 @@ describe("a credential", () => {
       PROPERTY,
     ));
 
+  it.each([
+    [
+      "text that fits nowhere",
+      (pad: string, value: string) => ` version: 1\njobs: []\n${pad}${value}: |\n  x\n`,
+    ],
+    [
+      "a value that should be a list",
+      (pad: string, value: string) => `version: 1\njobs: [{ id: a, depends_on: "${pad}${value}" }]\n`,
+    ],
+  ])("is not shown in part where %s is cut", (_, text) => {
+    const value = `ghp_${"a1".repeat(18)}`;
+    for (let pad = 0; pad < 70; pad += 1)
+      expect(JSON.stringify(parse(text("x".repeat(pad), value), "jobs.yaml").diagnostics)).not.toContain(
+        "ghp_",
+      );
+  });
+
   it("is refused as the argument after a flag that names it", () => {
     const verification = [{ command: "login", args: ["--password", "hunter22b"] }];
     const found = parse(JSON.stringify(spec({ id: "a", ...JOB, verification })), "jobs.json").diagnostics;
