@@ -557,7 +557,14 @@ export const COMMANDS: readonly CommandSpec[] = [
     group: "upkeep",
     summary: "how a missing runtime gets here: exact commands, run only with --apply, and their undo",
     args: [{ name: "RUNTIME", required: true, description: "runtime id" }],
-    flags: [flag("apply", "run the installation; never logs in, touches no credential")],
+    flags: [
+      flag("apply", "run the installation; never logs in, touches no credential"),
+      text(
+        "run",
+        "RUN",
+        "the run that waits for it and records what was done; default: the newest, if it waits",
+      ),
+    ],
     example: {
       argv: ["onboard", "pi"],
       shows: "what would be installed, what the user does, how to undo it",

@@ -106,8 +106,9 @@ export async function runAttempt(
   rmSync(supervisorScratch(s, job.id, ordinal), { recursive: true, force: true });
   const peers = s.observation.leave(job);
   if (s.store.failed !== null) return;
-  const { result, observed, settlement, exit } = execution;
+  const { result, observed, settlement, exit, firstEventMs } = execution;
   const seen = {
+    firstEventMs,
     attempt: ordinal,
     events: observed.events,
     unknown: observed.unknownLines,
@@ -240,6 +241,7 @@ interface Execution {
   readonly observed: ObservedState;
   readonly settlement: Settlement;
   readonly exit: ExitFacts;
+  readonly firstEventMs: number | null;
 }
 
 async function execute(
@@ -268,6 +270,8 @@ async function execute(
     renderCommand(s, { argv: plan.argv, cwd: place.cwd, stdin: plan.stdin !== null }),
   );
   let observed = adapter.initial();
+  let startedAt: number | null = null;
+  let firstEventMs: number | null = null;
   const events = eventWriter(s, { job, attempt: ordinal, runtime: adapter.id });
   events.lifecycle("queued", "starting");
   const watch = watchAttempt(s, job, ordinal);
@@ -284,11 +288,17 @@ async function execute(
     maxOutputBytes: job.maxOutputBytes,
     secretValues: s.secretValues,
     clock: s.clock,
-    onStart: (identity) =>
-      s.commit([{ type: "attempt", jobId: job.id, attempt: ordinal, patch: startedPatch(s, identity) }]),
+    onStart: (identity) => {
+      startedAt = s.clock.mono();
+      return s.commit([
+        { type: "attempt", jobId: job.id, attempt: ordinal, patch: startedPatch(s, identity) },
+      ]);
+    },
     onLine: (line) => {
       watch.saw(line);
       const step = adapter.observe(observed, line);
+      if (step.state.events > observed.events && startedAt !== null)
+        firstEventMs ??= Math.round(s.clock.mono() - startedAt);
       observed = step.state;
       for (const event of step.events) events.adapter(event, observed);
     },
@@ -308,7 +318,7 @@ async function execute(
   };
   const settlement = adapter.settle(observed, exit);
   events.lifecycle("working", settlement.ok ? "settled" : "failed");
-  return { result, observed, settlement, exit };
+  return { result, observed, settlement, exit, firstEventMs };
 }
 
 function openedAttempt(s: Session, job: PlanJob, candidate: Candidate, ordinal: number): Attempt {

@@ -17,6 +17,7 @@ import { recordEnd, writeReports } from "./finish.ts";
 import { applyCommand } from "./inbox-apply.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { expireNative } from "./native.ts";
+import { foundSince } from "./onboarding-record.ts";
 import { type MutableSession, openSession } from "./open-session.ts";
 import { acceptWithoutC3 } from "./plane-accept.ts";
 import { transitiveDependencies } from "./readiness.ts";
@@ -133,8 +134,9 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
       records.push({ type: "job", jobId: job.id, patch: { block: job.route.blocked } });
     else if (o.resume) records.push(...lookedAgain(s, job, state));
   }
+  if (o.resume) records.unshift(...foundSince(s, new Set(s.refreshed?.rerouted)));
   await s.commit(records);
-  traceStart(s, !first);
+  traceStart(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
   for (const job of s.graph.jobs) {
     const below = blockDependents(s, job.id);
     if (below.length > 0) await s.commit(below);

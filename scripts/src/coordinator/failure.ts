@@ -66,6 +66,7 @@ export async function endWithFailure(
     action: decision.action,
     failureClass: end.failureClass,
     reason: decision.reason,
+    passedOver: decision.passedOver,
   });
   await triageFailure(s, job, { ordinal, failureClass: end.failureClass, action: decision.action });
 }

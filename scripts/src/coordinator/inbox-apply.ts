@@ -17,6 +17,7 @@ import {
   startNative,
   stopNative,
 } from "./native.ts";
+import { onboardingRecord } from "./onboarding-record.ts";
 import { transitiveDependents } from "./readiness.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { jobState, type Session } from "./session.ts";
@@ -39,6 +40,7 @@ export async function applyCommand(
 ): Promise<CommandAnswer> {
   if (command.kind === "cancel") return cancel(s, scheduler, command);
   if (command.kind === "verdict") return verdict(s, scheduler, command);
+  if (command.kind === "onboarded") return recordOnboarding(s, command);
   const job = s.index.byId.get(command.jobId);
   if (job === undefined) return refuse("unknown-job", `This run has no job \`${command.jobId}\`.`);
   switch (command.kind) {
@@ -165,6 +167,16 @@ async function decideApproval(
       ? `\`${job.id}\` may run with exactly this scope.`
       : `\`${job.id}\` is blocked: denied.`,
   );
+}
+
+/** For the record alone: what is here now is looked at by `resume`. */
+async function recordOnboarding(
+  s: Session,
+  command: Extract<InboxCommand, { kind: "onboarded" }>,
+): Promise<CommandAnswer> {
+  const { kind, ...facts } = command;
+  await s.commit([onboardingRecord(s, { ...facts, via: "command" })]);
+  return done(`The setup of \`${command.runtime}\` is on record: ${command.result}.`);
 }
 
 /** A finally ended job runs again because the user says so; what was blocked only because of it is reopened. */

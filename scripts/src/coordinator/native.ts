@@ -182,6 +182,7 @@ export async function finishNative(
     events: 0,
     unknown: 0,
     bytes: Buffer.byteLength(o.text),
+    firstEventMs: null,
     endedBy: "native",
   });
 }

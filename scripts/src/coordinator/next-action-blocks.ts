@@ -61,15 +61,23 @@ function requestApproval(
 
 function onboard(input: NextInput, plan: PlanJob, job: Job): NextAction {
   const runtime =
-    job.runtime ?? plan.route.chain[0]?.runtime ?? plan.route.rejected[0]?.runtime ?? "<runtime>";
+    job.runtime ??
+    plan.requested?.runtime ??
+    plan.route.chain[0]?.runtime ??
+    plan.route.rejected[0]?.runtime ??
+    "<runtime>";
+  const forRun = ["--run", input.runDir];
   return {
     id: `onboard_runtime:${plan.id}:${runtime}`,
     action: "onboard_runtime",
     jobId: plan.id,
     reason: `\`${plan.id}\` needs the runtime \`${runtime}\`: ${job.block?.detail ?? "it is not available here"} Show the user what would be installed; install or log in only as the user says; then go on.`,
-    ...command(input, ["onboard", runtime]),
+    ...command(input, ["onboard", runtime, ...forRun]),
     choices: [
-      { label: "install it, when the user said so", ...command(input, ["onboard", runtime, "--apply"]) },
+      {
+        label: "install it, when the user said so",
+        ...command(input, ["onboard", runtime, "--apply", ...forRun]),
+      },
       { label: "it is set up: go on", ...command(input, ["resume", input.runDir]) },
     ],
   };

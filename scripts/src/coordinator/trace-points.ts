@@ -3,6 +3,7 @@ import type { Arbiter } from "../core/generated/state.ts";
 import type { Attempt, Candidate, FailureClass, PlanJob, RuntimeRecord } from "../core/runtime.ts";
 import { spanIdOf, type TraceRelation, traceRef, traceRefs } from "../evidence/trace.ts";
 import type { ControlCheck } from "../plan/controls.ts";
+import type { PassedOver } from "../plan/failure.ts";
 import type { AttemptOutcome } from "../prove/accept.ts";
 import { attemptRecord, jobState, planJob, type Session } from "./session.ts";
 
@@ -17,7 +18,8 @@ const RELATION: Readonly<Record<Attempt["relation"], TraceRelation>> = {
 const spanOf = (s: Session, jobId: string, attempt: number): string =>
   spanIdOf(s.runId, jobId, String(attempt));
 
-export function traceStart(s: Session, resumed: boolean): void {
+/** On a resume: what was asked again, and the routes that came of it. */
+export function traceStart(s: Session, resumed: boolean, again: ReadonlySet<string> | null = null): void {
   s.trace.record({
     kind: "run.start",
     spanId: spanIdOf(s.runId),
@@ -32,9 +34,9 @@ export function traceStart(s: Session, resumed: boolean): void {
       harness: traceRef(s.graph.harness.name),
     },
   });
-  if (resumed) return;
+  if (resumed && again === null) return;
   for (const record of s.inventory.records) traceProbe(s, record);
-  for (const job of s.graph.jobs) traceRoute(s, job);
+  for (const job of s.graph.jobs) if (again === null || again.has(job.id)) traceRoute(s, job);
 }
 
 export function traceProbe(s: Session, record: RuntimeRecord): void {
@@ -46,7 +48,6 @@ export function traceProbe(s: Session, record: RuntimeRecord): void {
       reason: traceRef(record.reason),
       version: traceRef(record.version),
       authenticated: record.authenticated,
-      wallMs: null,
       reused: record.reused,
     },
   });
@@ -65,7 +66,18 @@ function traceRoute(s: Session, job: PlanJob): void {
       riskTier: job.riskTier,
       pinned: job.route.pinned,
       runtimeFrom: traceRef(job.route.runtimeFrom),
-      chain: traceRefs(job.route.chain.map((c) => c.runtime)),
+      chain: job.route.chain.slice(0, 64).map((c) => ({
+        runtime: traceRef(c.runtime),
+        model: traceRef(c.model),
+        effort: c.effort,
+        capability: c.capability,
+        capabilitySource: c.capabilitySource,
+        family: traceRef(c.family),
+        familySource: c.familySource,
+        independence: c.independence,
+        weaker: traceRefs(c.weaker),
+      })),
+      chainOmitted: Math.max(0, job.route.chain.length - 64),
       runnerUp: traceRef(job.route.runnerUp),
       margin: traceRef(job.route.margin),
       blocked: traceRef(job.route.blocked?.code ?? null),
@@ -148,6 +160,8 @@ export function traceEnd(
     events: number;
     unknown: number;
     bytes: number;
+    /** From the start to the first line that the adapter knows; null: none came, or nobody could see. */
+    firstEventMs: number | null;
     endedBy: "self" | "timeout" | "stall" | "cancel" | "spawn-failed" | "native";
   },
 ): void {
@@ -164,7 +178,7 @@ export function traceEnd(
       bytes: o.bytes,
       unknown: o.unknown,
       truncated: record.flags.includes("truncated"),
-      firstEventMs: null,
+      firstEventMs: o.firstEventMs,
       endedBy: o.endedBy,
       exitCode: record.exitCode,
       signal: traceRef(record.signal),
@@ -194,8 +208,17 @@ export function traceEnd(
 export function traceFollowing(
   s: Session,
   job: PlanJob,
-  o: { attempt: number; action: string; failureClass: FailureClass; reason: string },
+  o: {
+    attempt: number;
+    action: string;
+    failureClass: FailureClass;
+    reason: string;
+    passedOver: readonly PassedOver[];
+  },
 ): void {
+  const passedOver = o.passedOver
+    .slice(0, 64)
+    .map((one) => ({ runtime: traceRef(one.runtime), model: traceRef(one.model), code: one.code }));
   const state = jobState(s, job.id);
   const from = attemptRecord(s, job.id, o.attempt).runtime;
   if (o.action === "promote")
@@ -209,6 +232,7 @@ export function traceFollowing(
         trigger: o.failureClass,
         promotions: state.promotions,
         budget: job.maxPromotions,
+        passedOver,
       },
     });
   if (o.action === "block")
@@ -224,6 +248,7 @@ export function traceFollowing(
             .filter((a) => a.attempt > state.reopenedAt)
             .map((a) => `${a.runtime}:${a.failureClass ?? a.status}`),
         ),
+        passedOver,
         dispatches: state.attempts,
         ceiling: (1 + job.maxPromotions) * Math.max(1, job.retry.maxAttempts),
       },

@@ -40,6 +40,17 @@ export interface FailureDecision {
   readonly reason: string;
   /** One sentence for a person. */
   readonly detail: string;
+  /** Members of the chain that might have taken over and may not, each with its reason; empty when nobody was sought. */
+  readonly passedOver: readonly PassedOver[];
+}
+
+export const PASSED_OVER_CODES = ["weaker", "already-failed", "not-fit-now"] as const;
+
+export interface PassedOver {
+  readonly runtime: string;
+  readonly model: string | null;
+  /** Weaker on a concern than who it would take over from; failed this job already; not live, or less than planned, now. */
+  readonly code: (typeof PASSED_OVER_CODES)[number];
 }
 
 /** Decides the step after a failed attempt. `wait` is a retry that first waits for a quota. */
@@ -182,10 +193,11 @@ function promote(input: FailureInput, failureClass: FailureClass): FailureDecisi
   const round = roundOf(input);
   const promotions = round.filter((record) => record.relation === "promotion").length;
   if (promotions >= promotionBudget(job) || counted(round).length >= dispatchBound(job)) return null;
-  const at = nextMember(input, round);
+  const { at, passedOver } = nextMember(input, round);
   if (at === null) return null;
   const member = job.route.chain[at] as Candidate;
   return {
+    passedOver,
     action: "promote",
     candidateIndex: at,
     notBefore: null,
@@ -200,7 +212,11 @@ function mayPromote(job: PlanJob, failureClass: FailureClass): boolean {
 }
 
 /** First later member that is no weaker than the planned and the failed candidate, is live, and has not failed here. */
-function nextMember(input: FailureInput, round: readonly Attempt[]): number | null {
+function nextMember(
+  input: FailureInput,
+  round: readonly Attempt[],
+): { readonly at: number | null; readonly passedOver: readonly PassedOver[] } {
+  const passedOver: PassedOver[] = [];
   const { chain } = input.job.route;
   const current = chain[input.jobState.candidateIndex];
   const failed = new Set(
@@ -208,12 +224,25 @@ function nextMember(input: FailureInput, round: readonly Attempt[]): number | nu
   );
   for (let at = input.jobState.candidateIndex + 1; at < chain.length; at += 1) {
     const member = chain[at] as Candidate;
-    if (member.weaker.length > 0 || isWeaker(member, current)) continue;
-    if (failed.has(identity(member.runtime, member.model, member.effort))) continue;
-    if (input.liveCandidates?.(member.runtime, member) === false) continue;
-    return at;
+    const code = whyNot(input, { member, current, failed });
+    if (code === null) return { at, passedOver };
+    passedOver.push({ runtime: member.runtime, model: member.model, code });
   }
-  return null;
+  return { at: null, passedOver };
+}
+
+function whyNot(
+  input: FailureInput,
+  o: {
+    readonly member: Candidate;
+    readonly current: Candidate | undefined;
+    readonly failed: ReadonlySet<string>;
+  },
+): PassedOver["code"] | null {
+  const { member } = o;
+  if (member.weaker.length > 0 || isWeaker(member, o.current)) return "weaker";
+  if (o.failed.has(identity(member.runtime, member.model, member.effort))) return "already-failed";
+  return input.liveCandidates?.(member.runtime, member) === false ? "not-fit-now" : null;
 }
 
 function isWeaker(member: Candidate, current: Candidate | undefined): boolean {
@@ -225,7 +254,7 @@ function isWeaker(member: Candidate, current: Candidate | undefined): boolean {
 const identity = (runtime: string, model: string | null, effort: string | null): string =>
   JSON.stringify([runtime, model, effort]);
 
-const describe = (candidate: Candidate): string =>
+const describe = (candidate: Pick<Candidate, "runtime" | "model">): string =>
   candidate.model === null ? candidate.runtime : `${candidate.runtime} ${candidate.model}`;
 
 function exhausted(input: FailureInput, failureClass: FailureClass): FailureDecision {
@@ -237,11 +266,21 @@ function exhausted(input: FailureInput, failureClass: FailureClass): FailureDeci
   const told = saidBy(input.attempt);
   if (rule.endsAs === "failed")
     return end(input, "fail", failureCode(failureClass), `ended with ${failureClass}${told}`);
+  const passedOver = mayPromote(input.job, failureClass) ? soughtInVain(input, round) : [];
+  const others = passedOver.map((one) => `\`${describe(one)}\` (${one.code.replaceAll("-", " ")})`);
+  const over = others.length === 0 ? "" : `; passed over ${others.join(", ")}`;
   const detail =
     rule.group === "boundary"
       ? `stopped at a boundary: ${failureClass}${told}`
-      : `${chain.join("; ")}; nothing else may be tried${told}`;
-  return end(input, "block", blockCode(input, failureClass), detail);
+      : `${chain.join("; ")}; nothing else may be tried${over}${told}`;
+  return { ...end(input, "block", blockCode(input, failureClass), detail), passedOver };
+}
+
+/** Members that were looked at; none when the budget was spent before anybody was. */
+function soughtInVain(input: FailureInput, round: readonly Attempt[]): readonly PassedOver[] {
+  const promotions = round.filter((record) => record.relation === "promotion").length;
+  const spent = promotions >= promotionBudget(input.job) || counted(round).length >= dispatchBound(input.job);
+  return spent ? [] : nextMember(input, round).passedOver;
 }
 
 /** A limit that opens by itself is a block that `resume` can lift. */
@@ -251,7 +290,14 @@ function blockCode(input: FailureInput, failureClass: FailureClass): string {
 }
 
 function end(input: FailureInput, action: "block" | "fail", reason: string, detail: string): FailureDecision {
-  return { action, candidateIndex: input.jobState.candidateIndex, notBefore: null, reason, detail };
+  return {
+    action,
+    candidateIndex: input.jobState.candidateIndex,
+    notBefore: null,
+    reason,
+    detail,
+    passedOver: [],
+  };
 }
 
 function next(
@@ -261,5 +307,12 @@ function next(
   reason: string,
   detail: string,
 ): FailureDecision {
-  return { action, candidateIndex: input.jobState.candidateIndex, notBefore, reason, detail };
+  return {
+    action,
+    candidateIndex: input.jobState.candidateIndex,
+    notBefore,
+    reason,
+    detail,
+    passedOver: [],
+  };
 }

@@ -1,5 +1,6 @@
 /** The sections of the report on what the work left behind and what the run stood on. */
 import type { NextAction } from "../core/diagnostic.ts";
+import type { Onboarding } from "../core/generated/state.ts";
 import { quoteShell } from "../core/shell-quote.ts";
 import { MOCK_RUNTIME } from "./current-attempt.ts";
 import type { JobFacts } from "./report-facts.ts";
@@ -307,16 +308,42 @@ export function sessionsSection({ facts, state }: SectionInput): Section {
   };
 }
 
-export function onboardingSection({ facts }: SectionInput): Section {
-  const items = facts.jobs
+/** What waits to be set up, and what was: by whom, how it ended, and what takes it back. */
+export function onboardingSection({ state, facts }: SectionInput): Section {
+  const due = facts.jobs
     .filter(({ job }) => job.block?.code === "needs-onboarding")
     .map(({ plan, job }): Inline => [code(plan.id), text(": "), ...rich(job.block?.detail ?? "", 400)]);
+  const done = (state.onboarding ?? []).map(onboardingItem);
   return {
     id: "onboarding",
     title: "Runtimes to set up",
-    blocks:
-      items.length === 0 ? [paragraph(text("None is needed."))] : boundedList(items, "jobs", "state.json"),
+    blocks: [
+      ...(due.length === 0 ? [paragraph(text("None is needed."))] : boundedList(due, "jobs", "state.json")),
+      ...(done.length === 0 ? [] : [paragraph(text("Done for this run:"))]),
+      ...(done.length === 0 ? [] : boundedList(done, "steps", "state.json")),
+    ],
   };
+}
+
+const ONBOARDED: Readonly<Record<Onboarding["result"], string>> = {
+  installed: "installed",
+  "needs-login": "installed; its user has still to log in",
+  "not-found-after": "installed, and not found after it",
+  "install-failed": "the installation failed",
+  found: "found here by a resume: set up by somebody else",
+};
+
+function onboardingItem(one: Onboarding): Inline {
+  const who = one.via === "look" ? "" : `, by ${one.actor}${one.attested ? " (its word)" : ""}`;
+  const jobs = one.jobs.length === 0 ? "" : `, for ${one.jobs.join(", ")}`;
+  return [
+    code(one.runtime),
+    text(
+      `: ${ONBOARDED[one.result]}${one.version === null ? "" : `, ${one.version}`}${who}, ${one.at}${jobs}`,
+    ),
+    ...(one.install === null ? [] : [text("; ran "), code(one.install)]),
+    ...(one.undo === null ? [] : [text("; undo "), code(one.undo)]),
+  ];
 }
 
 /** `next` null: nobody asked, which is not the same as nothing. */

@@ -1,7 +1,7 @@
 /** What the journal may say: a closed union of records. */
-import type { Approval, Arbiter, Attempt, Block, Job, State } from "../core/generated/state.ts";
+import type { Approval, Arbiter, Attempt, Block, Job, Onboarding, State } from "../core/generated/state.ts";
 
-export type { Approval, Arbiter, Attempt, Block, Job, State };
+export type { Approval, Arbiter, Attempt, Block, Job, Onboarding, State };
 export type AttemptStatus = Attempt["status"];
 export type JobStatus = Job["status"];
 export type RunStatus = State["status"];
@@ -65,7 +65,9 @@ export type JournalRecord =
   /** Inserted, or replaced when the `id` is known. */
   | { readonly type: "approval"; readonly approval: Approval }
   /** Inserted, or replaced when the `arbiterId` is known. */
-  | { readonly type: "arbiter"; readonly arbiter: Arbiter };
+  | { readonly type: "arbiter"; readonly arbiter: Arbiter }
+  /** Inserted, or replaced when the `id` is known. */
+  | { readonly type: "onboarding"; readonly onboarding: Onboarding };
 
 /** One line of journal.jsonl without its checksum: everything that became durable together. */
 export interface JournalLine {

@@ -107,6 +107,7 @@ const MEMBERS: Readonly<Record<keyof Required<State>, true>> = {
   supervisorRunId: true,
   approvals: true,
   arbiters: true,
+  onboarding: true,
   jobs: true,
   plane: true,
   crc: true,

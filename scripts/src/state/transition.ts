@@ -56,6 +56,9 @@ function applyOne(state: State, record: JournalRecord, jobsBefore: Map<string, J
     case "arbiter":
       state.arbiters = upsert(state.arbiters, record.arbiter, (arbiter) => arbiter.arbiterId);
       return;
+    case "onboarding":
+      state.onboarding = upsert(state.onboarding ?? [], record.onboarding, (onboarding) => onboarding.id);
+      return;
     default:
       unreachable(record);
   }

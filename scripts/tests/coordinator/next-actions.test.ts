@@ -174,8 +174,8 @@ describe("blocks that an action lifts", () => {
   it("asks for a runtime to be set up", () => {
     expect(next({ a: blocked("needs-onboarding") }, waiting).actions[0]).toMatchObject({
       id: "onboard_runtime:a:internal",
-      argv: ["onboard", "internal"],
-      choices: [{ argv: ["onboard", "internal", "--apply"] }, { argv: ["resume", runDir] }],
+      argv: ["onboard", "internal", "--run", runDir],
+      choices: [{ argv: ["onboard", "internal", "--apply", "--run", runDir] }, { argv: ["resume", runDir] }],
     });
   });
 

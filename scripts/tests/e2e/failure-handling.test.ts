@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { followRun } from "../../src/state/follow.ts";
 import { fakeCli } from "../support/fake-cli.ts";
 import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
-import { builtTool, runDirOf, stateOf } from "../support/tool.ts";
+import { builtTool, runDirOf, stateOf, traceOf } from "../support/tool.ts";
 
 const tool = builtTool();
 
@@ -81,6 +81,20 @@ describe("a runtime whose binary vanishes during the run", () => {
     const runDir = runDirOf(run);
     expect(trail(runDir, "work")).toEqual(["first gone failed RUNTIME_CRASH", "promotion steady success"]);
     expect(stateOf(runDir).jobs["work"]).toMatchObject({ status: "success", promotions: 1, retriesUsed: 0 });
+    expect(traceOf(runDir).filter((line) => line.kind === "promote")).toEqual([
+      {
+        kind: "promote",
+        jobId: "work",
+        payload: {
+          from: "gone",
+          to: "steady",
+          trigger: "RUNTIME_CRASH",
+          promotions: 1,
+          budget: 2,
+          passedOver: [{ runtime: "gone-too", model: null, code: "not-fit-now" }],
+        },
+      },
+    ]);
     const records = JSON.parse(readFileSync(join(runDir, "runtimes.json"), "utf8")).records as {
       id: string;
       state: string;

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fakeCli } from "../support/fake-cli.ts";
 import { CLI_NAMES, callsOf, questionsOf, stubClis } from "../support/stub-clis.ts";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
-import { builtTool, runDirOf, standingOf, stateOf } from "../support/tool.ts";
+import { builtTool, runDirOf, standingOf, stateOf, traceOf } from "../support/tool.ts";
 
 const tool = builtTool();
 let bin: string;
@@ -341,18 +341,20 @@ describe("onboarding", () => {
     const run = await tool().json(["run", "jobs.json"], at);
     expect(run.code).toBe(3);
     const action = run.next.find((one) => one.action === "onboard_runtime");
-    expect(action?.argv.slice(-2)).toEqual(["onboard", "pi"]);
-    expect(action?.choices?.map((one) => one.argv.slice(0, 3))).toEqual([
-      ["onboard", "pi", "--apply"],
-      ["resume", expect.stringContaining("orchestrate-")],
+    const runDir = runDirOf(run);
+    expect(action?.argv).toEqual(["onboard", "pi", "--run", runDir]);
+    expect(action?.choices?.map((one) => one.argv)).toEqual([
+      ["onboard", "pi", "--apply", "--run", runDir],
+      ["resume", runDir],
     ]);
 
-    const shown = await tool().json(["onboard", "pi"], at);
+    const shown = await tool().json(action?.argv as string[], at);
     expect(shown).toMatchObject({
       code: 0,
       data: {
         result: "missing",
         applied: false,
+        recordedIn: null,
         undo: "npm uninstall --global @earendil-works/pi-coding-agent",
       },
     });
@@ -361,8 +363,39 @@ describe("onboarding", () => {
     );
     expect(existsSync(join(bin, "npm.calls"))).toBe(false);
 
-    const done = await tool().json(["onboard", "pi", "--apply"], at);
-    expect(done).toMatchObject({ code: 0, data: { result: "installed", applied: true } });
+    expect(stateOf(runDir).onboarding).toBeUndefined();
+    const done = await tool().json(action?.choices?.[0]?.argv as string[], at);
+    expect(done).toMatchObject({
+      code: 0,
+      data: { result: "installed", applied: true, recordedIn: runDir },
+      diagnostics: [],
+    });
+    expect(done.next.map((one) => one.action)).toContain("onboard_runtime");
+    const recorded = stateOf(runDir).onboarding;
+    expect(recorded).toEqual([
+      {
+        id: expect.stringMatching(/^pi-20/),
+        runtime: "pi",
+        result: "installed",
+        via: "command",
+        at: expect.stringMatching(/Z$/),
+        actor: "unknown",
+        attested: true,
+        install: (shown.data as { install: string }).install,
+        undo: "npm uninstall --global @earendil-works/pi-coding-agent",
+        binary: join(bin, "pi"),
+        version: expect.any(String),
+        jobs: ["look"],
+      },
+    ]);
+    const status = await tool().run(["status", runDir], at);
+    expect(status.stdout).toContain("set up: pi installed");
+    expect(status.stdout).toContain("undo: npm uninstall --global @earendil-works/pi-coding-agent");
+    const report = readFileSync(join(runDir, "report.md"), "utf8");
+    expect(report).toContain("Done for this run:");
+    expect(report).toMatch(
+      /`pi`: installed, .*, by unknown \(its word\), .*, for look; ran `npm install --global .*`; undo `npm uninstall/,
+    );
     const given = readFileSync(join(bin, "npm.env"), "utf8");
     expect(given).toContain("npm_config_loglevel=error");
     for (const secret of Object.values(secrets)) expect(given).not.toContain(secret);
@@ -371,7 +404,51 @@ describe("onboarding", () => {
     const after = await tool().json(resume, at);
     // Accepted by nobody yet: the work itself is done, by the runtime that was missing.
     expect([after.code, standingOf(stateOf(runDirOf(after)))]).toEqual([3, { look: "success, blocked" }]);
-    expect(stateOf(runDirOf(after)).jobs["look"]?.attemptRecords.map((one) => one.runtime)).toEqual(["pi"]);
+    const state = stateOf(runDirOf(after));
+    expect(state.jobs["look"]?.attemptRecords.map((one) => one.runtime)).toEqual(["pi"]);
+    // It is on record once: what the tool installed is not found by accident.
+    expect(state.onboarding).toEqual(recorded);
+    const traced = traceOf(runDir).filter((one) => one.jobId === "look" && one.kind === "route");
+    expect(traced.map((one) => [one.payload["chosen"], one.payload["blocked"]])).toEqual([
+      [null, "needs-onboarding"],
+      ["pi", null],
+    ]);
+  });
+
+  it("done by the user's own hand, or tried in vain, is on record too", async () => {
+    const agent = `cat >/dev/null; echo '{"type":"session","id":"s"}'; echo '{"type":"agent_start"}'; echo '{"type":"agent_end","messages":[{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"three lines"}]}]}'`;
+    const { path } = throwawayRepo({
+      "jobs.json": JSON.stringify({
+        version: 1,
+        outcome: "x",
+        jobs: ["one", "two"].map((id) => ({
+          id,
+          task: "scout",
+          runtime: "pi",
+          prompt: "look",
+          expected_output: "text",
+          timeout: "1m",
+        })),
+      }),
+    });
+    const at = { cwd: path, env };
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], at));
+    fakeCli(bin, "npm", { "*": "echo no network >&2; exit 1" });
+    // The newest run waits for it: it is told without being named.
+    const failed = await tool().json(["onboard", "pi", "--apply"], at);
+    expect(failed).toMatchObject({ code: 4, data: { result: "install-failed", recordedIn: runDir } });
+    stubClis(bin, { pi: { "*": agent } });
+    await tool().json(["resume", runDir], at);
+    const steps = stateOf(runDir).onboarding?.map((one) => [
+      one.result,
+      one.via,
+      one.install === null,
+      one.jobs,
+    ]);
+    expect(steps).toEqual([
+      ["install-failed", "command", false, ["one", "two"]],
+      ["found", "look", true, ["one", "two"]],
+    ]);
   });
 
   it("says what is wrong when it fails, is not found after it, or was never recorded", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +42,6 @@ const SAMPLES: { [K in TraceKind]: TracePayloads[K] } = {
     reason: null,
     version: "0.40.0",
     authenticated: true,
-    wallMs: 12.5,
     reused: false,
   },
   fetch: { source: "leaderboard", outcome: "timeout", bytes: null, records: 0, wallMs: 30_000 },
@@ -53,7 +53,20 @@ const SAMPLES: { [K in TraceKind]: TracePayloads[K] } = {
     riskTier: "R1",
     pinned: false,
     runtimeFrom: null,
-    chain: ["codex", "claude"],
+    chain: [
+      {
+        runtime: "codex",
+        model: null,
+        effort: "high",
+        capability: "C2",
+        capabilitySource: "policy",
+        family: "openai",
+        familySource: "adapter-default",
+        independence: null,
+        weaker: [],
+      },
+    ],
+    chainOmitted: 1,
     runnerUp: "claude",
     margin: "cost",
     blocked: null,
@@ -90,7 +103,7 @@ const SAMPLES: { [K in TraceKind]: TracePayloads[K] } = {
     promptSha256: "a".repeat(64),
     droppedEnv: ["CLAUDECODE"],
   },
-  promote: { from: "codex", to: "claude", trigger: "QUOTA", promotions: 1, budget: 2 },
+  promote: { from: "codex", to: "claude", trigger: "QUOTA", promotions: 1, budget: 2, passedOver: [] },
   observe: {
     events: 3,
     bytes: 400,
@@ -121,6 +134,7 @@ const SAMPLES: { [K in TraceKind]: TracePayloads[K] } = {
     code: "promotions-exhausted",
     failureClass: "QUOTA",
     chain: ["codex", "claude"],
+    passedOver: [{ runtime: "gemini", model: null, code: "already-failed" }],
     dispatches: 3,
     ceiling: 9,
   },
@@ -161,6 +175,50 @@ describe("the trace", () => {
       missing.record({ kind, payload: rest as never });
       missing.close();
       expect(missing.status(), `${kind} without ${key}`).toMatchObject({ lost: 1, reason: "malformed" });
+    }
+  });
+
+  it.each([
+    ["route", "chain"],
+    ["route", "rejected"],
+    ["gate", "met"],
+    ["fail_safe", "passedOver"],
+  ] as const)("closes the entries of %s.%s both ways", (kind, list) => {
+    const payload = SAMPLES[kind] as unknown as Record<string, readonly Record<string, unknown>[]>;
+    const [entry] = payload[list] as [Record<string, unknown>];
+    const recorded = (changed: Record<string, unknown>): string => {
+      const trace = open({ file: join(dir, `${randomUUID()}.jsonl`) });
+      trace.record({ kind, payload: { ...payload, [list]: [changed] } as never });
+      trace.close();
+      return trace.status().status;
+    };
+    expect(recorded(entry)).toBe("complete");
+    expect(recorded({ ...entry, note: "x" })).toBe("absent");
+    for (const key of Object.keys(entry)) {
+      const { [key]: _gone, ...rest } = entry;
+      expect([key, recorded(rest)]).toEqual([key, "absent"]);
+    }
+  });
+
+  it.each([
+    ["route", "chain"],
+    ["route", "rejected"],
+    ["gate", "met"],
+    ["fail_safe", "passedOver"],
+  ] as const)("closes the entries of %s.%s both ways", (kind, list) => {
+    const payload = SAMPLES[kind] as unknown as Record<string, readonly Record<string, unknown>[]>;
+    const [entry] = payload[list] as [Record<string, unknown>];
+    const recorded = (changed: Record<string, unknown>): string => {
+      const trace = open({ file: join(dir, `${randomUUID()}.jsonl`) });
+      trace.record({ kind, payload: { ...payload, [list]: [changed] } as never });
+      trace.close();
+      return trace.status().status;
+    };
+    expect(recorded(entry)).toBe("complete");
+    expect(recorded({ ...entry, note: "x" })).toBe("absent");
+    for (const key of Object.keys(entry)) {
+      const { [key]: _gone, ...rest } = entry;
+      expect([key, recorded(rest)]).toEqual([key, "absent"]);
     }
   });
 

@@ -16,6 +16,7 @@ import {
   type FailureDecision,
   type FailureInput,
   failureCode,
+  PASSED_OVER_CODES,
 } from "../../src/plan/failure.ts";
 import { attempt, jobState, member, planJob, property } from "./plan-support.ts";
 
@@ -76,6 +77,7 @@ describe("classes", () => {
       notBefore: null,
       reason: code,
       detail: `stopped at a boundary: ${name} (may not write \`/etc\`)`,
+      passedOver: [],
     });
   });
 
@@ -86,6 +88,7 @@ describe("classes", () => {
       notBefore: null,
       reason: "owned-paths",
       detail: "changed `x`",
+      passedOver: [],
     });
     expect(decide(null)).toMatchObject({ reason: "failed", detail: "the work did not pass its checks" });
   });
@@ -111,6 +114,7 @@ describe("retry", () => {
       notBefore: NOW + 2_000,
       reason: "network",
       detail: "attempt 1 of `a` ended with NETWORK; trying again",
+      passedOver: [],
     });
   });
 
@@ -207,6 +211,7 @@ describe("a limit that opens again", () => {
       notBefore: NOW + MINUTE + 5_000,
       reason: "quota",
       detail: `attempt 1 of \`a\` ended with ${name}; waiting until 2026-01-01T00:03:05.000Z`,
+      passedOver: [],
     });
   });
 
@@ -263,6 +268,7 @@ describe("promotion", () => {
       notBefore: null,
       reason: "network",
       detail: "attempt 1 of `a` ended with NETWORK; going on with `b`",
+      passedOver: [],
     });
   });
 
@@ -272,7 +278,24 @@ describe("promotion", () => {
       member({ runtime: "b", weaker: ["capture"] }),
       member({ runtime: "c" }),
     ];
-    expect(decide("NETWORK", { chain: members })).toMatchObject({ action: "promote", candidateIndex: 2 });
+    expect(decide("NETWORK", { chain: members })).toMatchObject({
+      action: "promote",
+      candidateIndex: 2,
+      passedOver: [{ runtime: "b", model: null, code: "weaker" }],
+    });
+  });
+
+  it("names whom it passed over by one of a closed set of reasons, each of them seen", () => {
+    const members = [
+      member({ runtime: "a" }),
+      member({ runtime: "b", weaker: ["capture"] }),
+      member({ runtime: "a" }),
+      member({ runtime: "c" }),
+    ];
+    const { passedOver } = decide("NETWORK", { chain: members, liveCandidates: (id) => id !== "c" });
+    expect(passedOver.map((one) => one.code)).toEqual([...PASSED_OVER_CODES]);
+    // A class that never promotes looks for nobody.
+    expect(decide("BAD_OUTPUT", { chain: members }).passedOver).toEqual([]);
   });
 
   it("passes members that are weaker than the one that failed", () => {
@@ -299,7 +322,15 @@ describe("promotion", () => {
 
   it("passes members that are not live now", () => {
     expect(decide("NETWORK", { liveCandidates: (id) => id !== "b" })).toMatchObject({ candidateIndex: 2 });
-    expect(action("NETWORK", { liveCandidates: (id) => id === "a" })).toBe("block");
+    expect(decide("NETWORK", { liveCandidates: (id) => id === "a" })).toMatchObject({
+      action: "block",
+      detail:
+        "attempt 1 of `a`: NETWORK; nothing else may be tried; passed over `b` (not fit now), `c` (not fit now)",
+      passedOver: [
+        { runtime: "b", model: null, code: "not-fit-now" },
+        { runtime: "c", model: null, code: "not-fit-now" },
+      ],
+    });
     // Asked for each member by itself: another model of the same runtime may still be there.
     const models = [member({ runtime: "a", model: "gone" }), member({ runtime: "a", model: "there" })];
     const failed = { chain: models, attempt: { runtime: "a", modelRequested: "gone" } };
@@ -322,7 +353,12 @@ describe("promotion", () => {
         attempt: { relation: "promotion", runtime: "b" },
         state: { candidateIndex: 1 },
       }),
-    ).toMatchObject({ action: "promote", candidateIndex: 3, detail: expect.stringContaining("`a other`") });
+    ).toMatchObject({
+      action: "promote",
+      candidateIndex: 3,
+      detail: expect.stringContaining("`a other`"),
+      passedOver: [{ runtime: "a", model: null, code: "already-failed" }],
+    });
   });
 
   it("is bounded, and switched off by 0", () => {
@@ -369,6 +405,7 @@ describe("promotion", () => {
       reason: "runtime-crash",
       detail:
         "attempt 1 of `a`: NETWORK; attempt 2 of `c`: RUNTIME_CRASH; nothing else may be tried (signal 9)",
+      passedOver: [],
     });
   });
 });
@@ -389,6 +426,7 @@ describe("hard stops", () => {
         notBefore: null,
         reason: "external-effect",
         detail: `ended with ${name} (gone); work with external effects that started is never repeated: only \`resume --retry\` with a fresh approval runs it again`,
+        passedOver: [],
       });
   });
 

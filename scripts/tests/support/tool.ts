@@ -1,6 +1,6 @@
 /** Runs the built tool as a user would: a child process, an environment of its own, stdout and stderr apart. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
@@ -105,3 +105,18 @@ export const runDirOf = (output: CommandOutput): string => (output.data as { run
 /** job id → `status, outcome`. */
 export const standingOf = (state: State): Record<string, string> =>
   Object.fromEntries(Object.entries(state.jobs).map(([id, job]) => [id, `${job.status}, ${job.outcome}`]));
+
+/** The trace of a run, in order, each line with the job that it is about. */
+export function traceOf(runDir: string): { kind: string; jobId: string; payload: Record<string, unknown> }[] {
+  return readFileSync(join(runDir, "trace.jsonl"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map(
+      (line) => JSON.parse(line) as { kind: string; correlationId: string; payload: Record<string, unknown> },
+    )
+    .map(({ kind, correlationId, payload }) => ({
+      kind,
+      jobId: correlationId.split("/").at(-2) as string,
+      payload,
+    }));
+}

@@ -1,14 +1,28 @@
 import { knownRuntimes } from "../../coordinator/known-runtimes.ts";
 import { loadConfig } from "../../coordinator/load-config.ts";
 import { type Onboarded, onboard } from "../../coordinator/onboard.ts";
+import { waitingFor } from "../../coordinator/onboarding-record.ts";
+import type { RunView } from "../../coordinator/view.ts";
 import { workspaceRoot } from "../../coordinator/workspace-root.ts";
+import type { Diagnostic, NextAction } from "../../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../../core/exit-codes.ts";
-import { unreachable } from "../../core/result.ts";
+import { type Result, unreachable } from "../../core/result.ts";
 import { quoteShell } from "../../core/shell-quote.ts";
+import { isoTime } from "../../host/clock.ts";
 import { nodeVersion } from "../../host/node-version.ts";
 import { didYouMean } from "../../plan/did-you-mean.ts";
-import { type CommandContext, failure, flagOn, type Handler } from "../context.ts";
+import { answer } from "../answer.ts";
+import {
+  type CommandContext,
+  type CommandResult,
+  failure,
+  flagOn,
+  flagText,
+  type Handler,
+  type Parsed,
+} from "../context.ts";
 import { ownCommand } from "../own-command.ts";
+import { openRun } from "../run-access.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
   const runtime = parsed.args[0] as string;
@@ -25,6 +39,8 @@ export const handler: Handler = async (ctx, parsed) => {
       },
     ]);
   }
+  const run = runToTell(ctx, parsed, runtime);
+  if (run !== null && !run.ok) return run.error;
   const done = await onboard({
     runtime,
     apply: flagOn(parsed, "apply"),
@@ -34,8 +50,10 @@ export const handler: Handler = async (ctx, parsed) => {
     progress: (line) => ctx.out.progress(line),
   });
   const shown = (argv: readonly string[] | undefined): string | null =>
-    argv === undefined ? null : argv.map((part) => quoteShell(part)).join(" ");
+    argv === undefined ? null : commandLine(argv);
   const { exitCode, text } = outcomeOf(ctx, runtime, done);
+  const told = run === null ? null : await tell(ctx, run.value, { runtime, done });
+  const at = told === null || run === null ? null : run.value.runDir;
   return {
     exitCode,
     data: {
@@ -48,12 +66,52 @@ export const handler: Handler = async (ctx, parsed) => {
       before: brief(done.before),
       after: brief(done.after),
       output: done.output,
+      recordedIn: told?.data === undefined ? null : at,
     },
-    text,
-    diagnostics: [],
-    next: [],
+    text: told?.diagnostics.length === 0 ? `${text}\non record: ${at}` : text,
+    diagnostics: told?.diagnostics ?? [],
+    next: told?.next ?? [],
   };
 };
+
+/** The run that hears of an installation: the named one, else the newest when it waits for this runtime. Null: none. */
+function runToTell(
+  ctx: CommandContext,
+  parsed: Parsed,
+  runtime: string,
+): Result<RunView, CommandResult> | null {
+  const named = flagText(parsed, "run");
+  if (named !== undefined) return openRun(ctx, named);
+  if (!flagOn(parsed, "apply")) return null;
+  const newest = openRun(ctx, undefined);
+  return newest.ok && waitingFor(newest.value.graph, newest.value.state, runtime).length > 0 ? newest : null;
+}
+
+/** Puts what was done into the run's state, where `status`, report and `explain` find it. Null: nothing was done. */
+async function tell(
+  ctx: CommandContext,
+  view: RunView,
+  { runtime, done }: { readonly runtime: string; readonly done: Onboarded },
+): Promise<{ data: unknown; diagnostics: readonly Diagnostic[]; next: readonly NextAction[] } | null> {
+  const { result, steps, after } = done;
+  if (steps === null || after === null || result === "present" || result === "missing" || result === "no-way")
+    return null;
+  const { data, diagnostics, next } = await answer(ctx, view.runDir, () => ({
+    kind: "onboarded",
+    runtime,
+    result,
+    at: isoTime(ctx.clock.now()),
+    actor: view.state.harness.name,
+    attested: !ctx.env.stdoutIsTty,
+    install: commandLine(steps.install),
+    undo: commandLine(steps.undo),
+    binary: after.binary,
+    version: after.version,
+  }));
+  return { data, diagnostics, next };
+}
+
+const commandLine = (argv: readonly string[]): string => argv.map((part) => quoteShell(part)).join(" ");
 
 const brief = (record: Onboarded["before"]) =>
   record === null

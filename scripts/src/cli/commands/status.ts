@@ -25,9 +25,14 @@ function statusResult(view: RunView): CommandResult {
       list: rows,
       ...(rest > 0 ? { omittedJobs: rest } : {}),
       notes: view.state.notes.slice(-5),
+      onboarding: view.state.onboarding ?? [],
     },
     text: [
       head,
+      ...(view.state.onboarding ?? []).map(
+        (one) =>
+          `  set up: ${one.runtime} ${one.result}${one.version === null ? "" : ` ${one.version}`}${one.undo === null ? "" : `; undo: ${one.undo}`}`,
+      ),
       ...rows.map(lineOf),
       ...(rest > 0 ? [`… and ${rest} more; all of them are in ${view.runDir}/state.json`] : []),
     ].join("\n"),

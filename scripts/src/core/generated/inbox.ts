@@ -5,7 +5,16 @@
  * via the `definition` "InboxCommand".
  */
 export type InboxCommand =
-  NativeStart | NativeFinish | NativeFail | NativeCancelled | Approve | Deny | GiveVerdict | Cancel | Retry;
+  | NativeStart
+  | NativeFinish
+  | NativeFail
+  | NativeCancelled
+  | Approve
+  | Deny
+  | GiveVerdict
+  | Cancel
+  | Retry
+  | Onboarded;
 
 /**
  * inbox/<id>.json: one command waiting for the coordinator.
@@ -196,4 +205,25 @@ export interface Retry {
    * commit to start from, after a dependency conflict
    */
   base: string | null;
+}
+/**
+ * `onboard --apply` set a runtime up, or failed to: for the record, and nothing else
+ *
+ * This interface was referenced by `InboxFile`'s JSON-Schema
+ * via the `definition` "Onboarded".
+ */
+export interface Onboarded {
+  kind: "onboarded";
+  runtime: string;
+  result: "installed" | "needs-login" | "not-found-after" | "install-failed";
+  /**
+   * ISO 8601, UTC
+   */
+  at: string;
+  actor: string;
+  attested: boolean;
+  install: string;
+  undo: string;
+  binary: string | null;
+  version: string | null;
 }

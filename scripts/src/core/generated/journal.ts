@@ -33,6 +33,10 @@ export type Record =
   | {
       type: "arbiter";
       arbiter: {};
+    }
+  | {
+      type: "onboarding";
+      onboarding: {};
     };
 
 /**

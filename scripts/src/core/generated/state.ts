@@ -76,6 +76,10 @@ export interface State {
    * the decision plane as the coordinator last found it; absent in older runs
    */
   plane?: Plane | null;
+  /**
+   * runtimes that were set up for this run, or tried to be; absent: none
+   */
+  onboarding?: Onboarding[];
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
@@ -421,4 +425,48 @@ export interface Plane {
    * which clause does not hold
    */
   calibrationDetail: string | null;
+}
+/**
+ * This interface was referenced by `State`'s JSON-Schema
+ * via the `definition` "Onboarding".
+ */
+export interface Onboarding {
+  id: string;
+  runtime: string;
+  /**
+   * found: nobody ran an installation here, and a later look saw it
+   */
+  result: "installed" | "needs-login" | "not-found-after" | "install-failed" | "found";
+  /**
+   * command: `onboard --apply`, on the user's word; look: seen by a resume
+   */
+  via: "command" | "look";
+  /**
+   * ISO 8601, UTC
+   */
+  at: string;
+  /**
+   * harness that gave the command; coordinator for a look
+   */
+  actor: string;
+  /**
+   * the user's consent is the harness's word; false when given on a terminal, or when nobody was asked
+   */
+  attested: boolean;
+  /**
+   * what was run; null: nothing
+   */
+  install: string | null;
+  /**
+   * what takes it back; null: nothing was done
+   */
+  undo: string | null;
+  binary: string | null;
+  version: string | null;
+  /**
+   * jobs that waited for it
+   *
+   * @maxItems 64
+   */
+  jobs: string[];
 }

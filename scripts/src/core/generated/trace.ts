@@ -77,7 +77,6 @@ export interface ProbePayload {
   reason: Ref | null;
   version: Ref | null;
   authenticated: true | false | "unverified";
-  wallMs: number | null;
   reused: boolean;
 }
 /**
@@ -106,7 +105,8 @@ export interface RoutePayload {
   /**
    * @maxItems 64
    */
-  chain: Ref[];
+  chain: RouteMember[];
+  chainOmitted: number;
   runnerUp: Ref | null;
   margin: Ref | null;
   blocked: Ref | null;
@@ -121,6 +121,24 @@ export interface RoutePayload {
     codes: Ref[];
   }[];
   rejectedOmitted: number;
+}
+/**
+ * This interface was referenced by `undefined`'s JSON-Schema
+ * via the `definition` "RouteMember".
+ */
+export interface RouteMember {
+  runtime: Ref;
+  model: Ref | null;
+  effort: "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+  capability: "C1" | "C2" | "C3";
+  capabilitySource: "policy" | "adapter-default" | "harness" | "observed";
+  family: Ref | null;
+  familySource: "policy" | "adapter-default" | "harness" | "observed" | "unknown";
+  independence: "independent" | "not-independent-substituted" | "not-independent" | null;
+  /**
+   * @maxItems 64
+   */
+  weaker: Ref[];
 }
 /**
  * This interface was referenced by `undefined`'s JSON-Schema
@@ -206,6 +224,21 @@ export interface PromotePayload {
     | "BAD_FLAG";
   promotions: number;
   budget: number;
+  /**
+   * members of the chain that were looked at and may not take over
+   *
+   * @maxItems 64
+   */
+  passedOver: PassedOver[];
+}
+/**
+ * This interface was referenced by `undefined`'s JSON-Schema
+ * via the `definition` "PassedOver".
+ */
+export interface PassedOver {
+  runtime: Ref;
+  model: Ref | null;
+  code: "weaker" | "already-failed" | "not-fit-now";
 }
 /**
  * This interface was referenced by `undefined`'s JSON-Schema
@@ -297,6 +330,12 @@ export interface FailSafePayload {
    * @maxItems 64
    */
   chain: Ref[];
+  /**
+   * members of the chain that were looked at and may not take over
+   *
+   * @maxItems 64
+   */
+  passedOver: PassedOver[];
   dispatches: number;
   ceiling: number;
 }

@@ -8,7 +8,7 @@ import {
 } from "./calibration.validate.mjs";
 import {
   readRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   findRunDir
 } from "./dispatch.mjs";

@@ -4,7 +4,7 @@ import {
   unknownJob
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./writer.mjs";
+import "./transition.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

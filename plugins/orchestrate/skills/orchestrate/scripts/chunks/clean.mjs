@@ -9,7 +9,7 @@ import {
 } from "./worktree.mjs";
 import {
   openRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   ownCommand
 } from "./dispatch.mjs";

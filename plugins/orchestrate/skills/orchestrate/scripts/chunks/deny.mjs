@@ -9,7 +9,7 @@ import {
   scopeProblem
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./writer.mjs";
+import "./transition.mjs";
 import "./secret-patterns.mjs";
 import "./jobs.schema.mjs";
 import "./secrets.mjs";

@@ -575,7 +575,14 @@ var COMMANDS = [
     group: "upkeep",
     summary: "how a missing runtime gets here: exact commands, run only with --apply, and their undo",
     args: [{ name: "RUNTIME", required: true, description: "runtime id" }],
-    flags: [flag("apply", "run the installation; never logs in, touches no credential")],
+    flags: [
+      flag("apply", "run the installation; never logs in, touches no credential"),
+      text(
+        "run",
+        "RUN",
+        "the run that waits for it and records what was done; default: the newest, if it waits"
+      )
+    ],
     example: {
       argv: ["onboard", "pi"],
       shows: "what would be installed, what the user does, how to undo it"
@@ -1876,6 +1883,53 @@ function reuseDiagnostics(inventory, now) {
     }
   ];
 }
+// scripts/src/coordinator/onboarding-record.ts
+var MAX_JOBS = 64;
+function onboardingRecord(s, facts) {
+  return {
+    type: "onboarding",
+    onboarding: {
+      id: `${facts.runtime}-${facts.at}`,
+      ...facts,
+      jobs: waitingFor(s.graph, s.store.state, facts.runtime).slice(0, MAX_JOBS)
+    }
+  };
+}
+function foundSince(s, rerouted) {
+  const runtimes = new Set(
+    s.graph.jobs.flatMap((job) => {
+      const missing = rerouted.has(job.id) ? missingRuntime(job, s.store.state) : null;
+      return missing === null ? [] : [missing];
+    })
+  );
+  return [...runtimes].flatMap((runtime) => {
+    const now = s.records.get(runtime);
+    const live = now?.state === "available" || now?.state === "constrained";
+    if (now === void 0 || !live || now.authenticated === false || installedHere(s, runtime)) return [];
+    return [
+      onboardingRecord(s, {
+        runtime,
+        result: "found",
+        via: "look",
+        at: isoTime(s.clock.now()),
+        actor: "coordinator",
+        attested: false,
+        install: null,
+        undo: null,
+        binary: now.binary,
+        version: now.version
+      })
+    ];
+  });
+}
+var installedHere = (s, runtime) => s.store.state.onboarding?.some((one) => one.runtime === runtime && one.result === "installed") === true;
+function waitingFor(graph, state, runtime) {
+  return graph.jobs.flatMap((plan) => missingRuntime(plan, state) === runtime ? [plan.id] : []);
+}
+function missingRuntime(plan, state) {
+  if (state.jobs[plan.id]?.block?.code !== "needs-onboarding") return null;
+  return plan.requested?.runtime ?? plan.route.rejected[0]?.runtime ?? null;
+}
 // scripts/src/host/node-version.ts
 function nodeVersion() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -2350,6 +2404,7 @@ export {
   flagOn,
   flagText,
   formatDuration,
+  foundSince,
   fstatSync,
   fsync,
   fsyncSync,
@@ -2374,6 +2429,7 @@ export {
   node_crypto_default,
   ok,
   onboardingOf,
+  onboardingRecord,
   openSync,
   ownCommand,
   parseDuration,
@@ -2417,6 +2473,7 @@ export {
   unreachable,
   updateHomeRecord,
   utimesSync,
+  waitingFor,
   watch,
   withEntry,
   withoutEntry,

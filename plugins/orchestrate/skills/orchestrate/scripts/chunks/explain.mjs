@@ -5,7 +5,7 @@ import {
 import "./inbox.validate.mjs";
 import {
   openRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -697,10 +697,11 @@ function promote(input, failureClass) {
   const round = roundOf(input);
   const promotions = round.filter((record) => record.relation === "promotion").length;
   if (promotions >= promotionBudget(job) || counted(round).length >= dispatchBound(job)) return null;
-  const at = nextMember(input, round);
+  const { at, passedOver } = nextMember(input, round);
   if (at === null) return null;
   const member = job.route.chain[at];
   return {
+    passedOver,
     action: "promote",
     candidateIndex: at,
     notBefore: null,
@@ -713,6 +714,7 @@ function mayPromote(job, failureClass) {
   return failureClass !== "MODEL_UNAVAILABLE" || job.modelPinned === null;
 }
 function nextMember(input, round) {
+  const passedOver = [];
   const { chain } = input.job.route;
   const current = chain[input.jobState.candidateIndex];
   const failed = new Set(
@@ -720,12 +722,17 @@ function nextMember(input, round) {
   );
   for (let at = input.jobState.candidateIndex + 1; at < chain.length; at += 1) {
     const member = chain[at];
-    if (member.weaker.length > 0 || isWeaker(member, current)) continue;
-    if (failed.has(identity(member.runtime, member.model, member.effort))) continue;
-    if (input.liveCandidates?.(member.runtime, member) === false) continue;
-    return at;
+    const code = whyNot(input, { member, current, failed });
+    if (code === null) return { at, passedOver };
+    passedOver.push({ runtime: member.runtime, model: member.model, code });
   }
-  return null;
+  return { at: null, passedOver };
+}
+function whyNot(input, o) {
+  const { member } = o;
+  if (member.weaker.length > 0 || isWeaker(member, o.current)) return "weaker";
+  if (o.failed.has(identity(member.runtime, member.model, member.effort))) return "already-failed";
+  return input.liveCandidates?.(member.runtime, member) === false ? "not-fit-now" : null;
 }
 function isWeaker(member, current) {
   const reference = current?.strength;
@@ -743,18 +750,40 @@ function exhausted(input, failureClass) {
   const told = saidBy(input.attempt);
   if (rule.endsAs === "failed")
     return end(input, "fail", failureCode(failureClass), `ended with ${failureClass}${told}`);
-  const detail = rule.group === "boundary" ? `stopped at a boundary: ${failureClass}${told}` : `${chain.join("; ")}; nothing else may be tried${told}`;
-  return end(input, "block", blockCode(input, failureClass), detail);
+  const passedOver = mayPromote(input.job, failureClass) ? soughtInVain(input, round) : [];
+  const others = passedOver.map((one) => `\`${describe(one)}\` (${one.code.replaceAll("-", " ")})`);
+  const over = others.length === 0 ? "" : `; passed over ${others.join(", ")}`;
+  const detail = rule.group === "boundary" ? `stopped at a boundary: ${failureClass}${told}` : `${chain.join("; ")}; nothing else may be tried${over}${told}`;
+  return { ...end(input, "block", blockCode(input, failureClass), detail), passedOver };
+}
+function soughtInVain(input, round) {
+  const promotions = round.filter((record) => record.relation === "promotion").length;
+  const spent = promotions >= promotionBudget(input.job) || counted(round).length >= dispatchBound(input.job);
+  return spent ? [] : nextMember(input, round).passedOver;
 }
 function blockCode(input, failureClass) {
   const limited = failureClass === "RATE_LIMIT" && input.attempt.resetAt !== null;
   return limited ? "quota" : failureCode(failureClass);
 }
 function end(input, action, reason, detail) {
-  return { action, candidateIndex: input.jobState.candidateIndex, notBefore: null, reason, detail };
+  return {
+    action,
+    candidateIndex: input.jobState.candidateIndex,
+    notBefore: null,
+    reason,
+    detail,
+    passedOver: []
+  };
 }
 function next(input, action, notBefore, reason, detail) {
-  return { action, candidateIndex: input.jobState.candidateIndex, notBefore, reason, detail };
+  return {
+    action,
+    candidateIndex: input.jobState.candidateIndex,
+    notBefore,
+    reason,
+    detail,
+    passedOver: []
+  };
 }
 // scripts/src/plan/plan-job.ts
 function toPlanJob(one, { graph }) {

@@ -34,6 +34,10 @@ import {
   parseVerdict
 } from "./verdict.validate.mjs";
 import {
+  foundSince,
+  onboardingRecord
+} from "./dispatch.mjs";
+import {
   MOCK_ARBITER_FAMILY,
   arbiterCandidates,
   boundReasons,
@@ -97,10 +101,10 @@ import {
   readGraph,
   shareGraph,
   supervisorDir
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   openStore
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   askPlane,
   checkControls,
@@ -1302,7 +1306,7 @@ var RELATION = {
   "user-retry": "user-retry"
 };
 var spanOf = (s, jobId, attempt) => spanIdOf(s.runId, jobId, String(attempt));
-function traceStart(s, resumed) {
+function traceStart(s, resumed, again = null) {
   s.trace.record({
     kind: "run.start",
     spanId: spanIdOf(s.runId),
@@ -1317,9 +1321,9 @@ function traceStart(s, resumed) {
       harness: traceRef(s.graph.harness.name)
     }
   });
-  if (resumed) return;
+  if (resumed && again === null) return;
   for (const record of s.inventory.records) traceProbe(s, record);
-  for (const job of s.graph.jobs) traceRoute(s, job);
+  for (const job of s.graph.jobs) if (again === null || again.has(job.id)) traceRoute(s, job);
 }
 function traceProbe(s, record) {
   s.trace.record({
@@ -1330,7 +1334,6 @@ function traceProbe(s, record) {
       reason: traceRef(record.reason),
       version: traceRef(record.version),
       authenticated: record.authenticated,
-      wallMs: null,
       reused: record.reused
     }
   });
@@ -1348,7 +1351,18 @@ function traceRoute(s, job) {
       riskTier: job.riskTier,
       pinned: job.route.pinned,
       runtimeFrom: traceRef(job.route.runtimeFrom),
-      chain: traceRefs(job.route.chain.map((c) => c.runtime)),
+      chain: job.route.chain.slice(0, 64).map((c) => ({
+        runtime: traceRef(c.runtime),
+        model: traceRef(c.model),
+        effort: c.effort,
+        capability: c.capability,
+        capabilitySource: c.capabilitySource,
+        family: traceRef(c.family),
+        familySource: c.familySource,
+        independence: c.independence,
+        weaker: traceRefs(c.weaker)
+      })),
+      chainOmitted: Math.max(0, job.route.chain.length - 64),
       runnerUp: traceRef(job.route.runnerUp),
       margin: traceRef(job.route.margin),
       blocked: traceRef(job.route.blocked?.code ?? null),
@@ -1409,7 +1423,7 @@ function traceEnd(s, job, o) {
       bytes: o.bytes,
       unknown: o.unknown,
       truncated: record.flags.includes("truncated"),
-      firstEventMs: null,
+      firstEventMs: o.firstEventMs,
       endedBy: o.endedBy,
       exitCode: record.exitCode,
       signal: traceRef(record.signal),
@@ -1435,6 +1449,7 @@ function traceEnd(s, job, o) {
     });
 }
 function traceFollowing(s, job, o) {
+  const passedOver = o.passedOver.slice(0, 64).map((one) => ({ runtime: traceRef(one.runtime), model: traceRef(one.model), code: one.code }));
   const state = jobState(s, job.id);
   const from = attemptRecord(s, job.id, o.attempt).runtime;
   if (o.action === "promote")
@@ -1447,7 +1462,8 @@ function traceFollowing(s, job, o) {
         to: traceRef(job.route.chain[state.candidateIndex]?.runtime ?? null),
         trigger: o.failureClass,
         promotions: state.promotions,
-        budget: job.maxPromotions
+        budget: job.maxPromotions,
+        passedOver
       }
     });
   if (o.action === "block")
@@ -1461,6 +1477,7 @@ function traceFollowing(s, job, o) {
         chain: traceRefs(
           state.attemptRecords.filter((a) => a.attempt > state.reopenedAt).map((a) => `${a.runtime}:${a.failureClass ?? a.status}`)
         ),
+        passedOver,
         dispatches: state.attempts,
         ceiling: (1 + job.maxPromotions) * Math.max(1, job.retry.maxAttempts)
       }
@@ -2998,7 +3015,8 @@ async function endWithFailure(s, job, ordinal, end) {
     attempt: ordinal,
     action: decision.action,
     failureClass: end.failureClass,
-    reason: decision.reason
+    reason: decision.reason,
+    passedOver: decision.passedOver
   });
   await triageFailure(s, job, { ordinal, failureClass: end.failureClass, action: decision.action });
 }
@@ -4380,6 +4398,7 @@ async function finishNative(s, job, o) {
     events: 0,
     unknown: 0,
     bytes: Buffer.byteLength(o.text),
+    firstEventMs: null,
     endedBy: "native"
   });
 }
@@ -4826,6 +4845,7 @@ var refuse = (code2, message) => ({ ok: false, code: code2, message });
 async function applyCommand(s, scheduler, command) {
   if (command.kind === "cancel") return cancel(s, scheduler, command);
   if (command.kind === "verdict") return verdict(s, scheduler, command);
+  if (command.kind === "onboarded") return recordOnboarding(s, command);
   const job = s.index.byId.get(command.jobId);
   if (job === void 0) return refuse("unknown-job", `This run has no job \`${command.jobId}\`.`);
   switch (command.kind) {
@@ -4931,6 +4951,11 @@ async function decideApproval(s, scheduler, job, command) {
   return done(
     decision === "approved" ? `\`${job.id}\` may run with exactly this scope.` : `\`${job.id}\` is blocked: denied.`
   );
+}
+async function recordOnboarding(s, command) {
+  const { kind, ...facts } = command;
+  await s.commit([onboardingRecord(s, { ...facts, via: "command" })]);
+  return done(`The setup of \`${command.runtime}\` is on record: ${command.result}.`);
 }
 async function retry(s, scheduler, job, base) {
   const state = jobState(s, job.id);
@@ -6537,8 +6562,9 @@ async function runAttempt(s, job, onLive) {
   rmSync(supervisorScratch(s, job.id, ordinal), { recursive: true, force: true });
   const peers = s.observation.leave(job);
   if (s.store.failed !== null) return;
-  const { result, observed, settlement: settlement2, exit } = execution;
+  const { result, observed, settlement: settlement2, exit, firstEventMs } = execution;
   const seen2 = {
+    firstEventMs,
     attempt: ordinal,
     events: observed.events,
     unknown: observed.unknownLines,
@@ -6658,6 +6684,8 @@ async function execute(s, o) {
     renderCommand(s, { argv: plan.argv, cwd: place.cwd, stdin: plan.stdin !== null })
   );
   let observed = adapter.initial();
+  let startedAt = null;
+  let firstEventMs = null;
   const events = eventWriter(s, { job, attempt: ordinal, runtime: adapter.id });
   events.lifecycle("queued", "starting");
   const watch2 = watchAttempt(s, job, ordinal);
@@ -6674,10 +6702,17 @@ async function execute(s, o) {
     maxOutputBytes: job.maxOutputBytes,
     secretValues: s.secretValues,
     clock: s.clock,
-    onStart: (identity) => s.commit([{ type: "attempt", jobId: job.id, attempt: ordinal, patch: startedPatch(s, identity) }]),
+    onStart: (identity) => {
+      startedAt = s.clock.mono();
+      return s.commit([
+        { type: "attempt", jobId: job.id, attempt: ordinal, patch: startedPatch(s, identity) }
+      ]);
+    },
     onLine: (line) => {
       watch2.saw(line);
       const step = adapter.observe(observed, line);
+      if (step.state.events > observed.events && startedAt !== null)
+        firstEventMs ??= Math.round(s.clock.mono() - startedAt);
       observed = step.state;
       for (const event of step.events) events.adapter(event, observed);
     }
@@ -6697,7 +6732,7 @@ async function execute(s, o) {
   };
   const settlement2 = adapter.settle(observed, exit);
   events.lifecycle("working", settlement2.ok ? "settled" : "failed");
-  return { result, observed, settlement: settlement2, exit };
+  return { result, observed, settlement: settlement2, exit, firstEventMs };
 }
 function openedAttempt(s, job, candidate, ordinal) {
   const state = jobState(s, job.id);
@@ -6979,8 +7014,9 @@ async function start(s, o) {
       records2.push({ type: "job", jobId: job.id, patch: { block: job.route.blocked } });
     else if (o.resume) records2.push(...lookedAgain(s, job, state));
   }
+  if (o.resume) records2.unshift(...foundSince(s, new Set(s.refreshed?.rerouted)));
   await s.commit(records2);
-  traceStart(s, !first);
+  traceStart(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
   for (const job of s.graph.jobs) {
     const below2 = blockDependents(s, job.id);
     if (below2.length > 0) await s.commit(below2);

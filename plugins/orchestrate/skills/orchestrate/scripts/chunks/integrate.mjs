@@ -20,7 +20,7 @@ import {
 import "./trace.validate.mjs";
 import {
   openRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   currentAttempt
 } from "./dispatch.mjs";

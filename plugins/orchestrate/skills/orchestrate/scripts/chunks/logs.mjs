@@ -8,7 +8,7 @@ import {
   isCoordinated,
   openRun,
   summaryOf
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   flagInteger,
   flagOn,

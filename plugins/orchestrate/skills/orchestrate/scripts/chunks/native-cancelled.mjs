@@ -4,8 +4,8 @@ import {
   nativeTarget
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./writer.mjs";
 import "./dispatch.mjs";
+import "./transition.mjs";
 
 // scripts/src/cli/commands/native-cancelled.ts
 var handler = async (ctx, parsed) => {

@@ -5,7 +5,7 @@ import {
   nativeTarget
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./writer.mjs";
+import "./transition.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

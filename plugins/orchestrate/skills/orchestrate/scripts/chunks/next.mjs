@@ -2,7 +2,7 @@
 import {
   openRun,
   summaryOf
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -6,7 +6,7 @@ import "./trace.validate.mjs";
 import {
   openRun,
   summaryOf
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";

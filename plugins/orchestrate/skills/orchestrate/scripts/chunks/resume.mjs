@@ -3,7 +3,7 @@ import {
   resumeRun
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./writer.mjs";
+import "./transition.mjs";
 import {
   flagList,
   flagOn,

@@ -14,7 +14,7 @@ import {
   markdownText,
   plainText,
   planeLine
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   MOCK_RUNTIME
 } from "./dispatch.mjs";
@@ -612,13 +612,37 @@ function sessionsSection({ facts, state }) {
     blocks: items2.length === 0 ? [paragraph(text("None was reported."))] : boundedList(items2, "handles", "state.json")
   };
 }
-function onboardingSection({ facts }) {
-  const items2 = facts.jobs.filter(({ job }) => job.block?.code === "needs-onboarding").map(({ plan, job }) => [code(plan.id), text(": "), ...rich(job.block?.detail ?? "", 400)]);
+function onboardingSection({ state, facts }) {
+  const due = facts.jobs.filter(({ job }) => job.block?.code === "needs-onboarding").map(({ plan, job }) => [code(plan.id), text(": "), ...rich(job.block?.detail ?? "", 400)]);
+  const done = (state.onboarding ?? []).map(onboardingItem);
   return {
     id: "onboarding",
     title: "Runtimes to set up",
-    blocks: items2.length === 0 ? [paragraph(text("None is needed."))] : boundedList(items2, "jobs", "state.json")
+    blocks: [
+      ...due.length === 0 ? [paragraph(text("None is needed."))] : boundedList(due, "jobs", "state.json"),
+      ...done.length === 0 ? [] : [paragraph(text("Done for this run:"))],
+      ...done.length === 0 ? [] : boundedList(done, "steps", "state.json")
+    ]
   };
+}
+var ONBOARDED = {
+  installed: "installed",
+  "needs-login": "installed; its user has still to log in",
+  "not-found-after": "installed, and not found after it",
+  "install-failed": "the installation failed",
+  found: "found here by a resume: set up by somebody else"
+};
+function onboardingItem(one2) {
+  const who = one2.via === "look" ? "" : `, by ${one2.actor}${one2.attested ? " (its word)" : ""}`;
+  const jobs = one2.jobs.length === 0 ? "" : `, for ${one2.jobs.join(", ")}`;
+  return [
+    code(one2.runtime),
+    text(
+      `: ${ONBOARDED[one2.result]}${one2.version === null ? "" : `, ${one2.version}`}${who}, ${one2.at}${jobs}`
+    ),
+    ...one2.install === null ? [] : [text("; ran "), code(one2.install)],
+    ...one2.undo === null ? [] : [text("; undo "), code(one2.undo)]
+  ];
 }
 function dueSection(next, omitted) {
   if (next === null)

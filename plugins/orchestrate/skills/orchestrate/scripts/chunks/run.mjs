@@ -22,13 +22,13 @@ import {
   onceCoordinated,
   summaryOf,
   viewRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   freezeGraph
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   createRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   unsupportedFields
 } from "./unsupported.mjs";

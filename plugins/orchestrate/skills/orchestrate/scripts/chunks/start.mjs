@@ -8,14 +8,14 @@ import {
   isCoordinated,
   lastWords,
   openCoordinatorLog
-} from "./writer.mjs";
+} from "./transition.mjs";
 import { spawn } from "node:child_process";
 import {
   attach,
   openRun,
   summaryOf,
   viewRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   ownCommand,
   scriptOf
@@ -155,10 +155,10 @@ import {
   onceCoordinated,
   openRun as openRun2,
   summaryOf as summaryOf2
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   lockOwner
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   ownCommand as ownCommand2
 } from "./dispatch.mjs";

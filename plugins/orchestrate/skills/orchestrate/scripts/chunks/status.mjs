@@ -2,7 +2,7 @@
 import {
   openRun,
   summaryOf
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -26,10 +26,14 @@ function statusResult(view) {
       coordinatorAlive: view.coordinatorAlive,
       list: rows,
       ...rest > 0 ? { omittedJobs: rest } : {},
-      notes: view.state.notes.slice(-5)
+      notes: view.state.notes.slice(-5),
+      onboarding: view.state.onboarding ?? []
     },
     text: [
       head,
+      ...(view.state.onboarding ?? []).map(
+        (one) => `  set up: ${one.runtime} ${one.result}${one.version === null ? "" : ` ${one.version}`}${one.undo === null ? "" : `; undo: ${one.undo}`}`
+      ),
       ...rows.map(lineOf),
       ...rest > 0 ? [`\u2026 and ${rest} more; all of them are in ${view.runDir}/state.json`] : []
     ].join("\n"),

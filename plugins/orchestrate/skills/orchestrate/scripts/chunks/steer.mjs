@@ -6,7 +6,7 @@ import {
 import "./inbox.validate.mjs";
 import {
   openRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   failure,
   flagText

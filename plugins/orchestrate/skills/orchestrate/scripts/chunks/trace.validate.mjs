@@ -25,7 +25,7 @@ import {
 // scripts/src/core/generated/trace.validate.js
 var import_ucs2length = __toESM(require_ucs2length(), 1);
 var trace_validate_default = validate21;
-var schema6 = { "$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://bestagentkits.github.io/orchestrate/schemas/trace.schema.json", "title": "TraceLine", "description": "One line of trace.jsonl: enums, numbers and references, a closed payload per kind.", "type": "object", "additionalProperties": false, "properties": { "ts": { "type": "string", "description": "ISO 8601, UTC" }, "seq": { "type": "integer", "minimum": 1 }, "traceId": { "type": "string", "pattern": "^[0-9a-f]{32}$" }, "correlationId": { "type": "string", "maxLength": 400, "description": "run/job/attempt, `-` where there is none" }, "spanId": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "parentSpanId": { "type": ["string", "null"], "pattern": "^[0-9a-f]{16}$" }, "relation": { "enum": ["root", "child", "follows", "retry", "promotion", "resume", "user-retry"] }, "kind": { "enum": ["run.start", "run.end", "probe", "fetch", "route", "decide", "gate", "dispatch", "promote", "observe", "check", "verdict", "fail_safe", "report"] }, "payload": { "type": "object" } }, "required": ["ts", "seq", "traceId", "correlationId", "spanId", "parentSpanId", "relation", "kind", "payload"], "allOf": [{ "if": { "properties": { "kind": { "const": "run.start" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunStartPayload" } } } }, { "if": { "properties": { "kind": { "const": "run.end" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunEndPayload" } } } }, { "if": { "properties": { "kind": { "const": "probe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ProbePayload" } } } }, { "if": { "properties": { "kind": { "const": "fetch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FetchPayload" } } } }, { "if": { "properties": { "kind": { "const": "route" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RoutePayload" } } } }, { "if": { "properties": { "kind": { "const": "decide" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DecidePayload" } } } }, { "if": { "properties": { "kind": { "const": "gate" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/GatePayload" } } } }, { "if": { "properties": { "kind": { "const": "dispatch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DispatchPayload" } } } }, { "if": { "properties": { "kind": { "const": "promote" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/PromotePayload" } } } }, { "if": { "properties": { "kind": { "const": "observe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ObservePayload" } } } }, { "if": { "properties": { "kind": { "const": "check" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/CheckPayload" } } } }, { "if": { "properties": { "kind": { "const": "verdict" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/VerdictPayload" } } } }, { "if": { "properties": { "kind": { "const": "fail_safe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FailSafePayload" } } } }, { "if": { "properties": { "kind": { "const": "report" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ReportPayload" } } } }], "definitions": { "Ref": { "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$", "maxLength": 200, "description": "a name or reference: never free text" }, "RunStartPayload": { "type": "object", "additionalProperties": false, "properties": { "jobs": { "type": "integer", "minimum": 0 }, "stages": { "type": "integer", "minimum": 0 }, "writers": { "type": "integer", "minimum": 0 }, "mock": { "type": "boolean" }, "resumed": { "type": "boolean" }, "harness": { "$ref": "#/definitions/Ref" } }, "required": ["jobs", "stages", "writers", "mock", "resumed", "harness"] }, "RunEndPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "accepted": { "type": "integer", "minimum": 0 }, "rejected": { "type": "integer", "minimum": 0 }, "failed": { "type": "integer", "minimum": 0 }, "blocked": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 }, "acceptedWithoutC3": { "type": "integer", "minimum": 0 } }, "required": ["status", "accepted", "rejected", "failed", "blocked", "pending", "acceptedWithoutC3"] }, "ProbePayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "wallMs": { "type": ["number", "null"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "wallMs", "reused"] }, "FetchPayload": { "type": "object", "additionalProperties": false, "properties": { "source": { "$ref": "#/definitions/Ref" }, "outcome": { "enum": ["ok", "refused", "timeout", "too-large", "malformed", "failed"] }, "bytes": { "type": ["integer", "null"], "minimum": 0 }, "records": { "type": "integer", "minimum": 0 }, "wallMs": { "type": ["number", "null"] } }, "required": ["source", "outcome", "bytes", "records", "wallMs"] }, "RoutePayload": { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] }, "DecidePayload": { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] }, "GatePayload": { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] }, "DispatchPayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] }, "PromotePayload": { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 } }, "required": ["from", "to", "trigger", "promotions", "budget"] }, "ObservePayload": { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] }, "CheckPayload": { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] }, "VerdictPayload": { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] }, "FailSafePayload": { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "dispatches", "ceiling"] }, "ReportPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] } } };
+var schema6 = { "$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://bestagentkits.github.io/orchestrate/schemas/trace.schema.json", "title": "TraceLine", "description": "One line of trace.jsonl: enums, numbers and references, a closed payload per kind.", "type": "object", "additionalProperties": false, "properties": { "ts": { "type": "string", "description": "ISO 8601, UTC" }, "seq": { "type": "integer", "minimum": 1 }, "traceId": { "type": "string", "pattern": "^[0-9a-f]{32}$" }, "correlationId": { "type": "string", "maxLength": 400, "description": "run/job/attempt, `-` where there is none" }, "spanId": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "parentSpanId": { "type": ["string", "null"], "pattern": "^[0-9a-f]{16}$" }, "relation": { "enum": ["root", "child", "follows", "retry", "promotion", "resume", "user-retry"] }, "kind": { "enum": ["run.start", "run.end", "probe", "fetch", "route", "decide", "gate", "dispatch", "promote", "observe", "check", "verdict", "fail_safe", "report"] }, "payload": { "type": "object" } }, "required": ["ts", "seq", "traceId", "correlationId", "spanId", "parentSpanId", "relation", "kind", "payload"], "allOf": [{ "if": { "properties": { "kind": { "const": "run.start" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunStartPayload" } } } }, { "if": { "properties": { "kind": { "const": "run.end" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RunEndPayload" } } } }, { "if": { "properties": { "kind": { "const": "probe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ProbePayload" } } } }, { "if": { "properties": { "kind": { "const": "fetch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FetchPayload" } } } }, { "if": { "properties": { "kind": { "const": "route" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/RoutePayload" } } } }, { "if": { "properties": { "kind": { "const": "decide" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DecidePayload" } } } }, { "if": { "properties": { "kind": { "const": "gate" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/GatePayload" } } } }, { "if": { "properties": { "kind": { "const": "dispatch" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/DispatchPayload" } } } }, { "if": { "properties": { "kind": { "const": "promote" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/PromotePayload" } } } }, { "if": { "properties": { "kind": { "const": "observe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ObservePayload" } } } }, { "if": { "properties": { "kind": { "const": "check" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/CheckPayload" } } } }, { "if": { "properties": { "kind": { "const": "verdict" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/VerdictPayload" } } } }, { "if": { "properties": { "kind": { "const": "fail_safe" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/FailSafePayload" } } } }, { "if": { "properties": { "kind": { "const": "report" } } }, "then": { "properties": { "payload": { "$ref": "#/definitions/ReportPayload" } } } }], "definitions": { "Ref": { "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$", "maxLength": 200, "description": "a name or reference: never free text" }, "RunStartPayload": { "type": "object", "additionalProperties": false, "properties": { "jobs": { "type": "integer", "minimum": 0 }, "stages": { "type": "integer", "minimum": 0 }, "writers": { "type": "integer", "minimum": 0 }, "mock": { "type": "boolean" }, "resumed": { "type": "boolean" }, "harness": { "$ref": "#/definitions/Ref" } }, "required": ["jobs", "stages", "writers", "mock", "resumed", "harness"] }, "RunEndPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "accepted": { "type": "integer", "minimum": 0 }, "rejected": { "type": "integer", "minimum": 0 }, "failed": { "type": "integer", "minimum": 0 }, "blocked": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 }, "acceptedWithoutC3": { "type": "integer", "minimum": 0 } }, "required": ["status", "accepted", "rejected", "failed", "blocked", "pending", "acceptedWithoutC3"] }, "ProbePayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "reused"] }, "FetchPayload": { "type": "object", "additionalProperties": false, "properties": { "source": { "$ref": "#/definitions/Ref" }, "outcome": { "enum": ["ok", "refused", "timeout", "too-large", "malformed", "failed"] }, "bytes": { "type": ["integer", "null"], "minimum": 0 }, "records": { "type": "integer", "minimum": 0 }, "wallMs": { "type": ["number", "null"] } }, "required": ["source", "outcome", "bytes", "records", "wallMs"] }, "RoutePayload": { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "maxItems": 64, "items": { "$ref": "#/definitions/RouteMember" } }, "chainOmitted": { "type": "integer", "minimum": 0 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "chainOmitted", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] }, "DecidePayload": { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] }, "GatePayload": { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] }, "DispatchPayload": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] }, "PromotePayload": { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 }, "passedOver": { "type": "array", "maxItems": 64, "items": { "$ref": "#/definitions/PassedOver" }, "description": "members of the chain that were looked at and may not take over" } }, "required": ["from", "to", "trigger", "promotions", "budget", "passedOver"] }, "ObservePayload": { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] }, "CheckPayload": { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] }, "VerdictPayload": { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] }, "FailSafePayload": { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "passedOver": { "type": "array", "maxItems": 64, "items": { "$ref": "#/definitions/PassedOver" }, "description": "members of the chain that were looked at and may not take over" }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "passedOver", "dispatches", "ceiling"] }, "ReportPayload": { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] }, "RouteMember": { "title": "RouteMember", "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capability": { "enum": ["C1", "C2", "C3"] }, "capabilitySource": { "enum": ["policy", "adapter-default", "harness", "observed"] }, "family": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "familySource": { "enum": ["policy", "adapter-default", "harness", "observed", "unknown"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "weaker": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "capability", "capabilitySource", "family", "familySource", "independence", "weaker"] }, "PassedOver": { "title": "PassedOver", "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "code": { "enum": ["weaker", "already-failed", "not-fit-now"] } }, "required": ["runtime", "model", "code"] } } };
 var func2 = import_ucs2length.default.default ?? import_ucs2length.default;
 var pattern0 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._:/@+#=,~%\\[\\]-]*$", "u");
 function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -343,20 +343,20 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
   validate26.errors = vErrors;
   return errors === 0;
 }
-var schema10 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "wallMs": { "type": ["number", "null"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "wallMs", "reused"] };
+var schema10 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "state": { "enum": ["available", "constrained", "unverified", "unavailable"] }, "reason": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "version": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "authenticated": { "enum": [true, false, "unverified"] }, "reused": { "type": "boolean" } }, "required": ["runtime", "state", "reason", "version", "authenticated", "reused"] };
 function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
-      if (data.runtime === void 0 && (missing0 = "runtime") || data.state === void 0 && (missing0 = "state") || data.reason === void 0 && (missing0 = "reason") || data.version === void 0 && (missing0 = "version") || data.authenticated === void 0 && (missing0 = "authenticated") || data.wallMs === void 0 && (missing0 = "wallMs") || data.reused === void 0 && (missing0 = "reused")) {
+      if (data.runtime === void 0 && (missing0 = "runtime") || data.state === void 0 && (missing0 = "state") || data.reason === void 0 && (missing0 = "reason") || data.version === void 0 && (missing0 = "version") || data.authenticated === void 0 && (missing0 = "authenticated") || data.reused === void 0 && (missing0 = "reused")) {
         validate28.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!(key0 === "runtime" || key0 === "state" || key0 === "reason" || key0 === "version" || key0 === "authenticated" || key0 === "wallMs" || key0 === "reused")) {
+          if (!(key0 === "runtime" || key0 === "state" || key0 === "reason" || key0 === "version" || key0 === "authenticated" || key0 === "reused")) {
             validate28.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
@@ -500,28 +500,15 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
                     var valid0 = true;
                   }
                   if (valid0) {
-                    if (data.wallMs !== void 0) {
-                      let data5 = data.wallMs;
+                    if (data.reused !== void 0) {
                       const _errs15 = errors;
-                      if (!(typeof data5 == "number") && data5 !== null) {
-                        validate28.errors = [{ instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema10.properties.wallMs.type } }];
+                      if (typeof data.reused !== "boolean") {
+                        validate28.errors = [{ instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" } }];
                         return false;
                       }
                       var valid0 = _errs15 === errors;
                     } else {
                       var valid0 = true;
-                    }
-                    if (valid0) {
-                      if (data.reused !== void 0) {
-                        const _errs17 = errors;
-                        if (typeof data.reused !== "boolean") {
-                          validate28.errors = [{ instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" } }];
-                          return false;
-                        }
-                        var valid0 = _errs17 === errors;
-                      } else {
-                        var valid0 = true;
-                      }
                     }
                   }
                 }
@@ -646,15 +633,258 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
   validate33.errors = vErrors;
   return errors === 0;
 }
-var schema12 = { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] };
+var schema12 = { "type": "object", "additionalProperties": false, "properties": { "chosen": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capabilityFloor": { "enum": ["C1", "C2", "C3"] }, "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "pinned": { "type": "boolean" }, "runtimeFrom": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "chain": { "type": "array", "maxItems": 64, "items": { "$ref": "#/definitions/RouteMember" } }, "chainOmitted": { "type": "integer", "minimum": 0 }, "runnerUp": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "margin": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "blocked": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "rejected": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "codes": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "codes"] }, "maxItems": 64 }, "rejectedOmitted": { "type": "integer", "minimum": 0 } }, "required": ["chosen", "model", "effort", "capabilityFloor", "riskTier", "pinned", "runtimeFrom", "chain", "chainOmitted", "runnerUp", "margin", "blocked", "rejected", "rejectedOmitted"] };
 var func3 = Object.prototype.hasOwnProperty;
+var schema13 = { "title": "RouteMember", "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "capability": { "enum": ["C1", "C2", "C3"] }, "capabilitySource": { "enum": ["policy", "adapter-default", "harness", "observed"] }, "family": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "familySource": { "enum": ["policy", "adapter-default", "harness", "observed", "unknown"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "weaker": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "capability", "capabilitySource", "family", "familySource", "independence", "weaker"] };
+function validate40(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.runtime === void 0 && (missing0 = "runtime") || data.model === void 0 && (missing0 = "model") || data.effort === void 0 && (missing0 = "effort") || data.capability === void 0 && (missing0 = "capability") || data.capabilitySource === void 0 && (missing0 = "capabilitySource") || data.family === void 0 && (missing0 = "family") || data.familySource === void 0 && (missing0 = "familySource") || data.independence === void 0 && (missing0 = "independence") || data.weaker === void 0 && (missing0 = "weaker")) {
+        validate40.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func3.call(schema13.properties, key0)) {
+            validate40.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.runtime !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.runtime, { instancePath: instancePath + "/runtime", parentData: data, parentDataProperty: "runtime", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.model !== void 0) {
+              let data1 = data.model;
+              const _errs3 = errors;
+              const _errs4 = errors;
+              let valid1 = false;
+              const _errs5 = errors;
+              if (!validate23(data1, { instancePath: instancePath + "/model", parentData: data, parentDataProperty: "model", rootData })) {
+                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                errors = vErrors.length;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+              if (!valid1) {
+                const _errs6 = errors;
+                if (data1 !== null) {
+                  const err0 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                  if (vErrors === null) {
+                    vErrors = [err0];
+                  } else {
+                    vErrors.push(err0);
+                  }
+                  errors++;
+                }
+                var _valid0 = _errs6 === errors;
+                valid1 = valid1 || _valid0;
+              }
+              if (!valid1) {
+                const err1 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf", keyword: "anyOf", params: {} };
+                if (vErrors === null) {
+                  vErrors = [err1];
+                } else {
+                  vErrors.push(err1);
+                }
+                errors++;
+                validate40.errors = vErrors;
+                return false;
+              } else {
+                errors = _errs4;
+                if (vErrors !== null) {
+                  if (_errs4) {
+                    vErrors.length = _errs4;
+                  } else {
+                    vErrors = null;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.effort !== void 0) {
+                let data2 = data.effort;
+                const _errs8 = errors;
+                if (!(data2 === "minimal" || data2 === "low" || data2 === "medium" || data2 === "high" || data2 === "xhigh" || data2 === "max" || data2 === null)) {
+                  validate40.errors = [{ instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema13.properties.effort.enum } }];
+                  return false;
+                }
+                var valid0 = _errs8 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.capability !== void 0) {
+                  let data3 = data.capability;
+                  const _errs9 = errors;
+                  if (!(data3 === "C1" || data3 === "C2" || data3 === "C3")) {
+                    validate40.errors = [{ instancePath: instancePath + "/capability", schemaPath: "#/properties/capability/enum", keyword: "enum", params: { allowedValues: schema13.properties.capability.enum } }];
+                    return false;
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.capabilitySource !== void 0) {
+                    let data4 = data.capabilitySource;
+                    const _errs10 = errors;
+                    if (!(data4 === "policy" || data4 === "adapter-default" || data4 === "harness" || data4 === "observed")) {
+                      validate40.errors = [{ instancePath: instancePath + "/capabilitySource", schemaPath: "#/properties/capabilitySource/enum", keyword: "enum", params: { allowedValues: schema13.properties.capabilitySource.enum } }];
+                      return false;
+                    }
+                    var valid0 = _errs10 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.family !== void 0) {
+                      let data5 = data.family;
+                      const _errs11 = errors;
+                      const _errs12 = errors;
+                      let valid2 = false;
+                      const _errs13 = errors;
+                      if (!validate23(data5, { instancePath: instancePath + "/family", parentData: data, parentDataProperty: "family", rootData })) {
+                        vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                        errors = vErrors.length;
+                      }
+                      var _valid1 = _errs13 === errors;
+                      valid2 = valid2 || _valid1;
+                      if (!valid2) {
+                        const _errs14 = errors;
+                        if (data5 !== null) {
+                          const err2 = { instancePath: instancePath + "/family", schemaPath: "#/properties/family/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                          if (vErrors === null) {
+                            vErrors = [err2];
+                          } else {
+                            vErrors.push(err2);
+                          }
+                          errors++;
+                        }
+                        var _valid1 = _errs14 === errors;
+                        valid2 = valid2 || _valid1;
+                      }
+                      if (!valid2) {
+                        const err3 = { instancePath: instancePath + "/family", schemaPath: "#/properties/family/anyOf", keyword: "anyOf", params: {} };
+                        if (vErrors === null) {
+                          vErrors = [err3];
+                        } else {
+                          vErrors.push(err3);
+                        }
+                        errors++;
+                        validate40.errors = vErrors;
+                        return false;
+                      } else {
+                        errors = _errs12;
+                        if (vErrors !== null) {
+                          if (_errs12) {
+                            vErrors.length = _errs12;
+                          } else {
+                            vErrors = null;
+                          }
+                        }
+                      }
+                      var valid0 = _errs11 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.familySource !== void 0) {
+                        let data6 = data.familySource;
+                        const _errs16 = errors;
+                        if (!(data6 === "policy" || data6 === "adapter-default" || data6 === "harness" || data6 === "observed" || data6 === "unknown")) {
+                          validate40.errors = [{ instancePath: instancePath + "/familySource", schemaPath: "#/properties/familySource/enum", keyword: "enum", params: { allowedValues: schema13.properties.familySource.enum } }];
+                          return false;
+                        }
+                        var valid0 = _errs16 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.independence !== void 0) {
+                          let data7 = data.independence;
+                          const _errs17 = errors;
+                          if (!(data7 === "independent" || data7 === "not-independent-substituted" || data7 === "not-independent" || data7 === null)) {
+                            validate40.errors = [{ instancePath: instancePath + "/independence", schemaPath: "#/properties/independence/enum", keyword: "enum", params: { allowedValues: schema13.properties.independence.enum } }];
+                            return false;
+                          }
+                          var valid0 = _errs17 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.weaker !== void 0) {
+                            let data8 = data.weaker;
+                            const _errs18 = errors;
+                            if (errors === _errs18) {
+                              if (Array.isArray(data8)) {
+                                if (data8.length > 64) {
+                                  validate40.errors = [{ instancePath: instancePath + "/weaker", schemaPath: "#/properties/weaker/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                  return false;
+                                } else {
+                                  var valid3 = true;
+                                  const len0 = data8.length;
+                                  for (let i0 = 0; i0 < len0; i0++) {
+                                    const _errs20 = errors;
+                                    if (!validate23(data8[i0], { instancePath: instancePath + "/weaker/" + i0, parentData: data8, parentDataProperty: i0, rootData })) {
+                                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                      errors = vErrors.length;
+                                    }
+                                    var valid3 = _errs20 === errors;
+                                    if (!valid3) {
+                                      break;
+                                    }
+                                  }
+                                }
+                              } else {
+                                validate40.errors = [{ instancePath: instancePath + "/weaker", schemaPath: "#/properties/weaker/type", keyword: "type", params: { type: "array" } }];
+                                return false;
+                              }
+                            }
+                            var valid0 = _errs18 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate40.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate40.errors = vErrors;
+  return errors === 0;
+}
 function validate36(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
-      if (data.chosen === void 0 && (missing0 = "chosen") || data.model === void 0 && (missing0 = "model") || data.effort === void 0 && (missing0 = "effort") || data.capabilityFloor === void 0 && (missing0 = "capabilityFloor") || data.riskTier === void 0 && (missing0 = "riskTier") || data.pinned === void 0 && (missing0 = "pinned") || data.runtimeFrom === void 0 && (missing0 = "runtimeFrom") || data.chain === void 0 && (missing0 = "chain") || data.runnerUp === void 0 && (missing0 = "runnerUp") || data.margin === void 0 && (missing0 = "margin") || data.blocked === void 0 && (missing0 = "blocked") || data.rejected === void 0 && (missing0 = "rejected") || data.rejectedOmitted === void 0 && (missing0 = "rejectedOmitted")) {
+      if (data.chosen === void 0 && (missing0 = "chosen") || data.model === void 0 && (missing0 = "model") || data.effort === void 0 && (missing0 = "effort") || data.capabilityFloor === void 0 && (missing0 = "capabilityFloor") || data.riskTier === void 0 && (missing0 = "riskTier") || data.pinned === void 0 && (missing0 = "pinned") || data.runtimeFrom === void 0 && (missing0 = "runtimeFrom") || data.chain === void 0 && (missing0 = "chain") || data.chainOmitted === void 0 && (missing0 = "chainOmitted") || data.runnerUp === void 0 && (missing0 = "runnerUp") || data.margin === void 0 && (missing0 = "margin") || data.blocked === void 0 && (missing0 = "blocked") || data.rejected === void 0 && (missing0 = "rejected") || data.rejectedOmitted === void 0 && (missing0 = "rejectedOmitted")) {
         validate36.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
@@ -880,8 +1110,8 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
                                 const len0 = data7.length;
                                 for (let i0 = 0; i0 < len0; i0++) {
                                   const _errs24 = errors;
-                                  if (!validate23(data7[i0], { instancePath: instancePath + "/chain/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
-                                    vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                  if (!validate40(data7[i0], { instancePath: instancePath + "/chain/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
+                                    vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
                                     errors = vErrors.length;
                                   }
                                   var valid4 = _errs24 === errors;
@@ -900,49 +1130,18 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
                           var valid0 = true;
                         }
                         if (valid0) {
-                          if (data.runnerUp !== void 0) {
-                            let data9 = data.runnerUp;
+                          if (data.chainOmitted !== void 0) {
+                            let data9 = data.chainOmitted;
                             const _errs25 = errors;
-                            const _errs26 = errors;
-                            let valid5 = false;
-                            const _errs27 = errors;
-                            if (!validate23(data9, { instancePath: instancePath + "/runnerUp", parentData: data, parentDataProperty: "runnerUp", rootData })) {
-                              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-                              errors = vErrors.length;
-                            }
-                            var _valid3 = _errs27 === errors;
-                            valid5 = valid5 || _valid3;
-                            if (!valid5) {
-                              const _errs28 = errors;
-                              if (data9 !== null) {
-                                const err6 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf/1/type", keyword: "type", params: { type: "null" } };
-                                if (vErrors === null) {
-                                  vErrors = [err6];
-                                } else {
-                                  vErrors.push(err6);
-                                }
-                                errors++;
-                              }
-                              var _valid3 = _errs28 === errors;
-                              valid5 = valid5 || _valid3;
-                            }
-                            if (!valid5) {
-                              const err7 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf", keyword: "anyOf", params: {} };
-                              if (vErrors === null) {
-                                vErrors = [err7];
-                              } else {
-                                vErrors.push(err7);
-                              }
-                              errors++;
-                              validate36.errors = vErrors;
+                            if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)))) {
+                              validate36.errors = [{ instancePath: instancePath + "/chainOmitted", schemaPath: "#/properties/chainOmitted/type", keyword: "type", params: { type: "integer" } }];
                               return false;
-                            } else {
-                              errors = _errs26;
-                              if (vErrors !== null) {
-                                if (_errs26) {
-                                  vErrors.length = _errs26;
-                                } else {
-                                  vErrors = null;
+                            }
+                            if (errors === _errs25) {
+                              if (typeof data9 == "number") {
+                                if (data9 < 0 || isNaN(data9)) {
+                                  validate36.errors = [{ instancePath: instancePath + "/chainOmitted", schemaPath: "#/properties/chainOmitted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                  return false;
                                 }
                               }
                             }
@@ -951,223 +1150,275 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
                             var valid0 = true;
                           }
                           if (valid0) {
-                            if (data.margin !== void 0) {
-                              let data10 = data.margin;
-                              const _errs30 = errors;
-                              const _errs31 = errors;
-                              let valid6 = false;
-                              const _errs32 = errors;
-                              if (!validate23(data10, { instancePath: instancePath + "/margin", parentData: data, parentDataProperty: "margin", rootData })) {
+                            if (data.runnerUp !== void 0) {
+                              let data10 = data.runnerUp;
+                              const _errs27 = errors;
+                              const _errs28 = errors;
+                              let valid5 = false;
+                              const _errs29 = errors;
+                              if (!validate23(data10, { instancePath: instancePath + "/runnerUp", parentData: data, parentDataProperty: "runnerUp", rootData })) {
                                 vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
                                 errors = vErrors.length;
                               }
-                              var _valid4 = _errs32 === errors;
-                              valid6 = valid6 || _valid4;
-                              if (!valid6) {
-                                const _errs33 = errors;
+                              var _valid3 = _errs29 === errors;
+                              valid5 = valid5 || _valid3;
+                              if (!valid5) {
+                                const _errs30 = errors;
                                 if (data10 !== null) {
-                                  const err8 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                  const err6 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf/1/type", keyword: "type", params: { type: "null" } };
                                   if (vErrors === null) {
-                                    vErrors = [err8];
+                                    vErrors = [err6];
                                   } else {
-                                    vErrors.push(err8);
+                                    vErrors.push(err6);
                                   }
                                   errors++;
                                 }
-                                var _valid4 = _errs33 === errors;
-                                valid6 = valid6 || _valid4;
+                                var _valid3 = _errs30 === errors;
+                                valid5 = valid5 || _valid3;
                               }
-                              if (!valid6) {
-                                const err9 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf", keyword: "anyOf", params: {} };
+                              if (!valid5) {
+                                const err7 = { instancePath: instancePath + "/runnerUp", schemaPath: "#/properties/runnerUp/anyOf", keyword: "anyOf", params: {} };
                                 if (vErrors === null) {
-                                  vErrors = [err9];
+                                  vErrors = [err7];
                                 } else {
-                                  vErrors.push(err9);
+                                  vErrors.push(err7);
                                 }
                                 errors++;
                                 validate36.errors = vErrors;
                                 return false;
                               } else {
-                                errors = _errs31;
+                                errors = _errs28;
                                 if (vErrors !== null) {
-                                  if (_errs31) {
-                                    vErrors.length = _errs31;
+                                  if (_errs28) {
+                                    vErrors.length = _errs28;
                                   } else {
                                     vErrors = null;
                                   }
                                 }
                               }
-                              var valid0 = _errs30 === errors;
+                              var valid0 = _errs27 === errors;
                             } else {
                               var valid0 = true;
                             }
                             if (valid0) {
-                              if (data.blocked !== void 0) {
-                                let data11 = data.blocked;
-                                const _errs35 = errors;
-                                const _errs36 = errors;
-                                let valid7 = false;
-                                const _errs37 = errors;
-                                if (!validate23(data11, { instancePath: instancePath + "/blocked", parentData: data, parentDataProperty: "blocked", rootData })) {
+                              if (data.margin !== void 0) {
+                                let data11 = data.margin;
+                                const _errs32 = errors;
+                                const _errs33 = errors;
+                                let valid6 = false;
+                                const _errs34 = errors;
+                                if (!validate23(data11, { instancePath: instancePath + "/margin", parentData: data, parentDataProperty: "margin", rootData })) {
                                   vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
                                   errors = vErrors.length;
                                 }
-                                var _valid5 = _errs37 === errors;
-                                valid7 = valid7 || _valid5;
-                                if (!valid7) {
-                                  const _errs38 = errors;
+                                var _valid4 = _errs34 === errors;
+                                valid6 = valid6 || _valid4;
+                                if (!valid6) {
+                                  const _errs35 = errors;
                                   if (data11 !== null) {
-                                    const err10 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                    const err8 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf/1/type", keyword: "type", params: { type: "null" } };
                                     if (vErrors === null) {
-                                      vErrors = [err10];
+                                      vErrors = [err8];
                                     } else {
-                                      vErrors.push(err10);
+                                      vErrors.push(err8);
                                     }
                                     errors++;
                                   }
-                                  var _valid5 = _errs38 === errors;
-                                  valid7 = valid7 || _valid5;
+                                  var _valid4 = _errs35 === errors;
+                                  valid6 = valid6 || _valid4;
                                 }
-                                if (!valid7) {
-                                  const err11 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf", keyword: "anyOf", params: {} };
+                                if (!valid6) {
+                                  const err9 = { instancePath: instancePath + "/margin", schemaPath: "#/properties/margin/anyOf", keyword: "anyOf", params: {} };
                                   if (vErrors === null) {
-                                    vErrors = [err11];
+                                    vErrors = [err9];
                                   } else {
-                                    vErrors.push(err11);
+                                    vErrors.push(err9);
                                   }
                                   errors++;
                                   validate36.errors = vErrors;
                                   return false;
                                 } else {
-                                  errors = _errs36;
+                                  errors = _errs33;
                                   if (vErrors !== null) {
-                                    if (_errs36) {
-                                      vErrors.length = _errs36;
+                                    if (_errs33) {
+                                      vErrors.length = _errs33;
                                     } else {
                                       vErrors = null;
                                     }
                                   }
                                 }
-                                var valid0 = _errs35 === errors;
+                                var valid0 = _errs32 === errors;
                               } else {
                                 var valid0 = true;
                               }
                               if (valid0) {
-                                if (data.rejected !== void 0) {
-                                  let data12 = data.rejected;
-                                  const _errs40 = errors;
-                                  if (errors === _errs40) {
-                                    if (Array.isArray(data12)) {
-                                      if (data12.length > 64) {
-                                        validate36.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maxItems", keyword: "maxItems", params: { limit: 64 } }];
-                                        return false;
+                                if (data.blocked !== void 0) {
+                                  let data12 = data.blocked;
+                                  const _errs37 = errors;
+                                  const _errs38 = errors;
+                                  let valid7 = false;
+                                  const _errs39 = errors;
+                                  if (!validate23(data12, { instancePath: instancePath + "/blocked", parentData: data, parentDataProperty: "blocked", rootData })) {
+                                    vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                    errors = vErrors.length;
+                                  }
+                                  var _valid5 = _errs39 === errors;
+                                  valid7 = valid7 || _valid5;
+                                  if (!valid7) {
+                                    const _errs40 = errors;
+                                    if (data12 !== null) {
+                                      const err10 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                                      if (vErrors === null) {
+                                        vErrors = [err10];
                                       } else {
-                                        var valid8 = true;
-                                        const len1 = data12.length;
-                                        for (let i1 = 0; i1 < len1; i1++) {
-                                          let data13 = data12[i1];
-                                          const _errs42 = errors;
-                                          if (errors === _errs42) {
-                                            if (data13 && typeof data13 == "object" && !Array.isArray(data13)) {
-                                              let missing1;
-                                              if (data13.runtime === void 0 && (missing1 = "runtime") || data13.codes === void 0 && (missing1 = "codes")) {
-                                                validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: missing1 } }];
-                                                return false;
-                                              } else {
-                                                const _errs44 = errors;
-                                                for (const key1 in data13) {
-                                                  if (!(key1 === "runtime" || key1 === "codes")) {
-                                                    validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
-                                                    return false;
-                                                    break;
-                                                  }
-                                                }
-                                                if (_errs44 === errors) {
-                                                  if (data13.runtime !== void 0) {
-                                                    const _errs45 = errors;
-                                                    if (!validate23(data13.runtime, { instancePath: instancePath + "/rejected/" + i1 + "/runtime", parentData: data13, parentDataProperty: "runtime", rootData })) {
-                                                      vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-                                                      errors = vErrors.length;
-                                                    }
-                                                    var valid9 = _errs45 === errors;
-                                                  } else {
-                                                    var valid9 = true;
-                                                  }
-                                                  if (valid9) {
-                                                    if (data13.codes !== void 0) {
-                                                      let data15 = data13.codes;
-                                                      const _errs46 = errors;
-                                                      if (errors === _errs46) {
-                                                        if (Array.isArray(data15)) {
-                                                          if (data15.length > 64) {
-                                                            validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/maxItems", keyword: "maxItems", params: { limit: 64 } }];
-                                                            return false;
-                                                          } else {
-                                                            var valid10 = true;
-                                                            const len2 = data15.length;
-                                                            for (let i2 = 0; i2 < len2; i2++) {
-                                                              const _errs48 = errors;
-                                                              if (!validate23(data15[i2], { instancePath: instancePath + "/rejected/" + i1 + "/codes/" + i2, parentData: data15, parentDataProperty: i2, rootData })) {
-                                                                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-                                                                errors = vErrors.length;
-                                                              }
-                                                              var valid10 = _errs48 === errors;
-                                                              if (!valid10) {
-                                                                break;
-                                                              }
-                                                            }
-                                                          }
-                                                        } else {
-                                                          validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/type", keyword: "type", params: { type: "array" } }];
-                                                          return false;
-                                                        }
-                                                      }
-                                                      var valid9 = _errs46 === errors;
-                                                    } else {
-                                                      var valid9 = true;
-                                                    }
-                                                  }
-                                                }
-                                              }
-                                            } else {
-                                              validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/type", keyword: "type", params: { type: "object" } }];
-                                              return false;
-                                            }
-                                          }
-                                          var valid8 = _errs42 === errors;
-                                          if (!valid8) {
-                                            break;
-                                          }
-                                        }
+                                        vErrors.push(err10);
                                       }
+                                      errors++;
+                                    }
+                                    var _valid5 = _errs40 === errors;
+                                    valid7 = valid7 || _valid5;
+                                  }
+                                  if (!valid7) {
+                                    const err11 = { instancePath: instancePath + "/blocked", schemaPath: "#/properties/blocked/anyOf", keyword: "anyOf", params: {} };
+                                    if (vErrors === null) {
+                                      vErrors = [err11];
                                     } else {
-                                      validate36.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "array" } }];
-                                      return false;
+                                      vErrors.push(err11);
+                                    }
+                                    errors++;
+                                    validate36.errors = vErrors;
+                                    return false;
+                                  } else {
+                                    errors = _errs38;
+                                    if (vErrors !== null) {
+                                      if (_errs38) {
+                                        vErrors.length = _errs38;
+                                      } else {
+                                        vErrors = null;
+                                      }
                                     }
                                   }
-                                  var valid0 = _errs40 === errors;
+                                  var valid0 = _errs37 === errors;
                                 } else {
                                   var valid0 = true;
                                 }
                                 if (valid0) {
-                                  if (data.rejectedOmitted !== void 0) {
-                                    let data17 = data.rejectedOmitted;
-                                    const _errs49 = errors;
-                                    if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)))) {
-                                      validate36.errors = [{ instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/type", keyword: "type", params: { type: "integer" } }];
-                                      return false;
-                                    }
-                                    if (errors === _errs49) {
-                                      if (typeof data17 == "number") {
-                                        if (data17 < 0 || isNaN(data17)) {
-                                          validate36.errors = [{ instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                  if (data.rejected !== void 0) {
+                                    let data13 = data.rejected;
+                                    const _errs42 = errors;
+                                    if (errors === _errs42) {
+                                      if (Array.isArray(data13)) {
+                                        if (data13.length > 64) {
+                                          validate36.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                                           return false;
+                                        } else {
+                                          var valid8 = true;
+                                          const len1 = data13.length;
+                                          for (let i1 = 0; i1 < len1; i1++) {
+                                            let data14 = data13[i1];
+                                            const _errs44 = errors;
+                                            if (errors === _errs44) {
+                                              if (data14 && typeof data14 == "object" && !Array.isArray(data14)) {
+                                                let missing1;
+                                                if (data14.runtime === void 0 && (missing1 = "runtime") || data14.codes === void 0 && (missing1 = "codes")) {
+                                                  validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: missing1 } }];
+                                                  return false;
+                                                } else {
+                                                  const _errs46 = errors;
+                                                  for (const key1 in data14) {
+                                                    if (!(key1 === "runtime" || key1 === "codes")) {
+                                                      validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
+                                                      return false;
+                                                      break;
+                                                    }
+                                                  }
+                                                  if (_errs46 === errors) {
+                                                    if (data14.runtime !== void 0) {
+                                                      const _errs47 = errors;
+                                                      if (!validate23(data14.runtime, { instancePath: instancePath + "/rejected/" + i1 + "/runtime", parentData: data14, parentDataProperty: "runtime", rootData })) {
+                                                        vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                                        errors = vErrors.length;
+                                                      }
+                                                      var valid9 = _errs47 === errors;
+                                                    } else {
+                                                      var valid9 = true;
+                                                    }
+                                                    if (valid9) {
+                                                      if (data14.codes !== void 0) {
+                                                        let data16 = data14.codes;
+                                                        const _errs48 = errors;
+                                                        if (errors === _errs48) {
+                                                          if (Array.isArray(data16)) {
+                                                            if (data16.length > 64) {
+                                                              validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                                              return false;
+                                                            } else {
+                                                              var valid10 = true;
+                                                              const len2 = data16.length;
+                                                              for (let i2 = 0; i2 < len2; i2++) {
+                                                                const _errs50 = errors;
+                                                                if (!validate23(data16[i2], { instancePath: instancePath + "/rejected/" + i1 + "/codes/" + i2, parentData: data16, parentDataProperty: i2, rootData })) {
+                                                                  vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                                                                  errors = vErrors.length;
+                                                                }
+                                                                var valid10 = _errs50 === errors;
+                                                                if (!valid10) {
+                                                                  break;
+                                                                }
+                                                              }
+                                                            }
+                                                          } else {
+                                                            validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1 + "/codes", schemaPath: "#/properties/rejected/items/properties/codes/type", keyword: "type", params: { type: "array" } }];
+                                                            return false;
+                                                          }
+                                                        }
+                                                        var valid9 = _errs48 === errors;
+                                                      } else {
+                                                        var valid9 = true;
+                                                      }
+                                                    }
+                                                  }
+                                                }
+                                              } else {
+                                                validate36.errors = [{ instancePath: instancePath + "/rejected/" + i1, schemaPath: "#/properties/rejected/items/type", keyword: "type", params: { type: "object" } }];
+                                                return false;
+                                              }
+                                            }
+                                            var valid8 = _errs44 === errors;
+                                            if (!valid8) {
+                                              break;
+                                            }
+                                          }
                                         }
+                                      } else {
+                                        validate36.errors = [{ instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "array" } }];
+                                        return false;
                                       }
                                     }
-                                    var valid0 = _errs49 === errors;
+                                    var valid0 = _errs42 === errors;
                                   } else {
                                     var valid0 = true;
+                                  }
+                                  if (valid0) {
+                                    if (data.rejectedOmitted !== void 0) {
+                                      let data18 = data.rejectedOmitted;
+                                      const _errs51 = errors;
+                                      if (!(typeof data18 == "number" && (!(data18 % 1) && !isNaN(data18)))) {
+                                        validate36.errors = [{ instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/type", keyword: "type", params: { type: "integer" } }];
+                                        return false;
+                                      }
+                                      if (errors === _errs51) {
+                                        if (typeof data18 == "number") {
+                                          if (data18 < 0 || isNaN(data18)) {
+                                            validate36.errors = [{ instancePath: instancePath + "/rejectedOmitted", schemaPath: "#/properties/rejectedOmitted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                            return false;
+                                          }
+                                        }
+                                      }
+                                      var valid0 = _errs51 === errors;
+                                    } else {
+                                      var valid0 = true;
+                                    }
                                   }
                                 }
                               }
@@ -1191,21 +1442,21 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
   validate36.errors = vErrors;
   return errors === 0;
 }
-var schema13 = { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] };
-function validate47(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema14 = { "type": "object", "additionalProperties": false, "properties": { "decision": { "$ref": "#/definitions/Ref" }, "candidate": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reason": { "enum": ["disabled", "timeout", "malformed", "low_confidence", "ok", "skipped"] }, "inputRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "egressAuthority": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "riskTier": { "enum": ["R0"] }, "scores": { "type": "object", "additionalProperties": { "type": "number" }, "maxProperties": 64 }, "applied": { "type": "boolean" }, "outcomeRef": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] } }, "required": ["decision", "candidate", "reason", "inputRef", "egressAuthority", "riskTier", "scores", "applied", "outcomeRef"] };
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.decision === void 0 && (missing0 = "decision") || data.candidate === void 0 && (missing0 = "candidate") || data.reason === void 0 && (missing0 = "reason") || data.inputRef === void 0 && (missing0 = "inputRef") || data.egressAuthority === void 0 && (missing0 = "egressAuthority") || data.riskTier === void 0 && (missing0 = "riskTier") || data.scores === void 0 && (missing0 = "scores") || data.applied === void 0 && (missing0 = "applied") || data.outcomeRef === void 0 && (missing0 = "outcomeRef")) {
-        validate47.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate52.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!func3.call(schema13.properties, key0)) {
-            validate47.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+          if (!func3.call(schema14.properties, key0)) {
+            validate52.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -1256,7 +1507,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                   vErrors.push(err1);
                 }
                 errors++;
-                validate47.errors = vErrors;
+                validate52.errors = vErrors;
                 return false;
               } else {
                 errors = _errs4;
@@ -1277,7 +1528,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                 let data2 = data.reason;
                 const _errs8 = errors;
                 if (!(data2 === "disabled" || data2 === "timeout" || data2 === "malformed" || data2 === "low_confidence" || data2 === "ok" || data2 === "skipped")) {
-                  validate47.errors = [{ instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema13.properties.reason.enum } }];
+                  validate52.errors = [{ instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema14.properties.reason.enum } }];
                   return false;
                 }
                 var valid0 = _errs8 === errors;
@@ -1319,7 +1570,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                       vErrors.push(err3);
                     }
                     errors++;
-                    validate47.errors = vErrors;
+                    validate52.errors = vErrors;
                     return false;
                   } else {
                     errors = _errs10;
@@ -1370,7 +1621,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                         vErrors.push(err5);
                       }
                       errors++;
-                      validate47.errors = vErrors;
+                      validate52.errors = vErrors;
                       return false;
                     } else {
                       errors = _errs15;
@@ -1390,7 +1641,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                     if (data.riskTier !== void 0) {
                       const _errs19 = errors;
                       if (!(data.riskTier === "R0")) {
-                        validate47.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema13.properties.riskTier.enum } }];
+                        validate52.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema14.properties.riskTier.enum } }];
                         return false;
                       }
                       var valid0 = _errs19 === errors;
@@ -1404,13 +1655,13 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                         if (errors === _errs20) {
                           if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
                             if (Object.keys(data6).length > 64) {
-                              validate47.errors = [{ instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/maxProperties", keyword: "maxProperties", params: { limit: 64 } }];
+                              validate52.errors = [{ instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/maxProperties", keyword: "maxProperties", params: { limit: 64 } }];
                               return false;
                             } else {
                               for (const key1 in data6) {
                                 const _errs23 = errors;
                                 if (!(typeof data6[key1] == "number")) {
-                                  validate47.errors = [{ instancePath: instancePath + "/scores/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/scores/additionalProperties/type", keyword: "type", params: { type: "number" } }];
+                                  validate52.errors = [{ instancePath: instancePath + "/scores/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/scores/additionalProperties/type", keyword: "type", params: { type: "number" } }];
                                   return false;
                                 }
                                 var valid4 = _errs23 === errors;
@@ -1420,7 +1671,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                               }
                             }
                           } else {
-                            validate47.errors = [{ instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/type", keyword: "type", params: { type: "object" } }];
+                            validate52.errors = [{ instancePath: instancePath + "/scores", schemaPath: "#/properties/scores/type", keyword: "type", params: { type: "object" } }];
                             return false;
                           }
                         }
@@ -1432,7 +1683,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                         if (data.applied !== void 0) {
                           const _errs25 = errors;
                           if (typeof data.applied !== "boolean") {
-                            validate47.errors = [{ instancePath: instancePath + "/applied", schemaPath: "#/properties/applied/type", keyword: "type", params: { type: "boolean" } }];
+                            validate52.errors = [{ instancePath: instancePath + "/applied", schemaPath: "#/properties/applied/type", keyword: "type", params: { type: "boolean" } }];
                             return false;
                           }
                           var valid0 = _errs25 === errors;
@@ -1474,7 +1725,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
                                 vErrors.push(err7);
                               }
                               errors++;
-                              validate47.errors = vErrors;
+                              validate52.errors = vErrors;
                               return false;
                             } else {
                               errors = _errs28;
@@ -1501,29 +1752,29 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate47.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate52.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate47.errors = vErrors;
+  validate52.errors = vErrors;
   return errors === 0;
 }
-var schema14 = { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] };
+var schema15 = { "type": "object", "additionalProperties": false, "properties": { "riskTier": { "enum": ["R0", "R1", "R2", "R3"] }, "outcome": { "enum": ["passed", "blocked", "needs-approval"] }, "required": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "met": { "type": "array", "items": { "type": "object", "additionalProperties": false, "properties": { "control": { "$ref": "#/definitions/Ref" }, "evidence": { "enum": ["verified", "attested", "unverified", "coordinator"] } }, "required": ["control", "evidence"] }, "maxItems": 64 }, "missing": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "scope": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" } }, "required": ["riskTier", "outcome", "required", "met", "missing", "scope"] };
 var pattern1 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.riskTier === void 0 && (missing0 = "riskTier") || data.outcome === void 0 && (missing0 = "outcome") || data.required === void 0 && (missing0 = "required") || data.met === void 0 && (missing0 = "met") || data.missing === void 0 && (missing0 = "missing") || data.scope === void 0 && (missing0 = "scope")) {
-        validate54.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate59.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
           if (!(key0 === "riskTier" || key0 === "outcome" || key0 === "required" || key0 === "met" || key0 === "missing" || key0 === "scope")) {
-            validate54.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            validate59.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -1533,7 +1784,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
             let data0 = data.riskTier;
             const _errs2 = errors;
             if (!(data0 === "R0" || data0 === "R1" || data0 === "R2" || data0 === "R3")) {
-              validate54.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema14.properties.riskTier.enum } }];
+              validate59.errors = [{ instancePath: instancePath + "/riskTier", schemaPath: "#/properties/riskTier/enum", keyword: "enum", params: { allowedValues: schema15.properties.riskTier.enum } }];
               return false;
             }
             var valid0 = _errs2 === errors;
@@ -1545,7 +1796,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
               let data1 = data.outcome;
               const _errs3 = errors;
               if (!(data1 === "passed" || data1 === "blocked" || data1 === "needs-approval")) {
-                validate54.errors = [{ instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema14.properties.outcome.enum } }];
+                validate59.errors = [{ instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema15.properties.outcome.enum } }];
                 return false;
               }
               var valid0 = _errs3 === errors;
@@ -1559,7 +1810,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                 if (errors === _errs4) {
                   if (Array.isArray(data2)) {
                     if (data2.length > 64) {
-                      validate54.errors = [{ instancePath: instancePath + "/required", schemaPath: "#/properties/required/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                      validate59.errors = [{ instancePath: instancePath + "/required", schemaPath: "#/properties/required/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                       return false;
                     } else {
                       var valid1 = true;
@@ -1577,7 +1828,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                       }
                     }
                   } else {
-                    validate54.errors = [{ instancePath: instancePath + "/required", schemaPath: "#/properties/required/type", keyword: "type", params: { type: "array" } }];
+                    validate59.errors = [{ instancePath: instancePath + "/required", schemaPath: "#/properties/required/type", keyword: "type", params: { type: "array" } }];
                     return false;
                   }
                 }
@@ -1592,7 +1843,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                   if (errors === _errs7) {
                     if (Array.isArray(data4)) {
                       if (data4.length > 64) {
-                        validate54.errors = [{ instancePath: instancePath + "/met", schemaPath: "#/properties/met/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                        validate59.errors = [{ instancePath: instancePath + "/met", schemaPath: "#/properties/met/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                         return false;
                       } else {
                         var valid2 = true;
@@ -1604,13 +1855,13 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                             if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
                               let missing1;
                               if (data5.control === void 0 && (missing1 = "control") || data5.evidence === void 0 && (missing1 = "evidence")) {
-                                validate54.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/required", keyword: "required", params: { missingProperty: missing1 } }];
+                                validate59.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/required", keyword: "required", params: { missingProperty: missing1 } }];
                                 return false;
                               } else {
                                 const _errs11 = errors;
                                 for (const key1 in data5) {
                                   if (!(key1 === "control" || key1 === "evidence")) {
-                                    validate54.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
+                                    validate59.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
                                     return false;
                                     break;
                                   }
@@ -1631,7 +1882,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                                       let data7 = data5.evidence;
                                       const _errs13 = errors;
                                       if (!(data7 === "verified" || data7 === "attested" || data7 === "unverified" || data7 === "coordinator")) {
-                                        validate54.errors = [{ instancePath: instancePath + "/met/" + i1 + "/evidence", schemaPath: "#/properties/met/items/properties/evidence/enum", keyword: "enum", params: { allowedValues: schema14.properties.met.items.properties.evidence.enum } }];
+                                        validate59.errors = [{ instancePath: instancePath + "/met/" + i1 + "/evidence", schemaPath: "#/properties/met/items/properties/evidence/enum", keyword: "enum", params: { allowedValues: schema15.properties.met.items.properties.evidence.enum } }];
                                         return false;
                                       }
                                       var valid3 = _errs13 === errors;
@@ -1642,7 +1893,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                                 }
                               }
                             } else {
-                              validate54.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/type", keyword: "type", params: { type: "object" } }];
+                              validate59.errors = [{ instancePath: instancePath + "/met/" + i1, schemaPath: "#/properties/met/items/type", keyword: "type", params: { type: "object" } }];
                               return false;
                             }
                           }
@@ -1653,7 +1904,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                         }
                       }
                     } else {
-                      validate54.errors = [{ instancePath: instancePath + "/met", schemaPath: "#/properties/met/type", keyword: "type", params: { type: "array" } }];
+                      validate59.errors = [{ instancePath: instancePath + "/met", schemaPath: "#/properties/met/type", keyword: "type", params: { type: "array" } }];
                       return false;
                     }
                   }
@@ -1668,7 +1919,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                     if (errors === _errs14) {
                       if (Array.isArray(data8)) {
                         if (data8.length > 64) {
-                          validate54.errors = [{ instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                          validate59.errors = [{ instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                           return false;
                         } else {
                           var valid4 = true;
@@ -1686,7 +1937,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                           }
                         }
                       } else {
-                        validate54.errors = [{ instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/type", keyword: "type", params: { type: "array" } }];
+                        validate59.errors = [{ instancePath: instancePath + "/missing", schemaPath: "#/properties/missing/type", keyword: "type", params: { type: "array" } }];
                         return false;
                       }
                     }
@@ -1699,13 +1950,13 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                       let data10 = data.scope;
                       const _errs17 = errors;
                       if (typeof data10 !== "string" && data10 !== null) {
-                        validate54.errors = [{ instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/type", keyword: "type", params: { type: schema14.properties.scope.type } }];
+                        validate59.errors = [{ instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/type", keyword: "type", params: { type: schema15.properties.scope.type } }];
                         return false;
                       }
                       if (errors === _errs17) {
                         if (typeof data10 === "string") {
                           if (!pattern1.test(data10)) {
-                            validate54.errors = [{ instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
+                            validate59.errors = [{ instancePath: instancePath + "/scope", schemaPath: "#/properties/scope/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
                             return false;
                           }
                         }
@@ -1722,28 +1973,28 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate54.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate59.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate54.errors = vErrors;
+  validate59.errors = vErrors;
   return errors === 0;
 }
-var schema15 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] };
-function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema16 = { "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "effort": { "enum": ["minimal", "low", "medium", "high", "xhigh", "max", null] }, "relation": { "enum": ["first", "retry", "promotion", "resume", "user-retry"] }, "isolation": { "enum": ["none", "worktree"] }, "native": { "type": "boolean" }, "baseCommit": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "promptSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "droppedEnv": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["runtime", "model", "effort", "relation", "isolation", "native", "baseCommit", "promptSha256", "droppedEnv"] };
+function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.runtime === void 0 && (missing0 = "runtime") || data.model === void 0 && (missing0 = "model") || data.effort === void 0 && (missing0 = "effort") || data.relation === void 0 && (missing0 = "relation") || data.isolation === void 0 && (missing0 = "isolation") || data.native === void 0 && (missing0 = "native") || data.baseCommit === void 0 && (missing0 = "baseCommit") || data.promptSha256 === void 0 && (missing0 = "promptSha256") || data.droppedEnv === void 0 && (missing0 = "droppedEnv")) {
-        validate59.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate64.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!func3.call(schema15.properties, key0)) {
-            validate59.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+          if (!func3.call(schema16.properties, key0)) {
+            validate64.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -1794,7 +2045,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                   vErrors.push(err1);
                 }
                 errors++;
-                validate59.errors = vErrors;
+                validate64.errors = vErrors;
                 return false;
               } else {
                 errors = _errs4;
@@ -1815,7 +2066,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                 let data2 = data.effort;
                 const _errs8 = errors;
                 if (!(data2 === "minimal" || data2 === "low" || data2 === "medium" || data2 === "high" || data2 === "xhigh" || data2 === "max" || data2 === null)) {
-                  validate59.errors = [{ instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema15.properties.effort.enum } }];
+                  validate64.errors = [{ instancePath: instancePath + "/effort", schemaPath: "#/properties/effort/enum", keyword: "enum", params: { allowedValues: schema16.properties.effort.enum } }];
                   return false;
                 }
                 var valid0 = _errs8 === errors;
@@ -1827,7 +2078,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                   let data3 = data.relation;
                   const _errs9 = errors;
                   if (!(data3 === "first" || data3 === "retry" || data3 === "promotion" || data3 === "resume" || data3 === "user-retry")) {
-                    validate59.errors = [{ instancePath: instancePath + "/relation", schemaPath: "#/properties/relation/enum", keyword: "enum", params: { allowedValues: schema15.properties.relation.enum } }];
+                    validate64.errors = [{ instancePath: instancePath + "/relation", schemaPath: "#/properties/relation/enum", keyword: "enum", params: { allowedValues: schema16.properties.relation.enum } }];
                     return false;
                   }
                   var valid0 = _errs9 === errors;
@@ -1839,7 +2090,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                     let data4 = data.isolation;
                     const _errs10 = errors;
                     if (!(data4 === "none" || data4 === "worktree")) {
-                      validate59.errors = [{ instancePath: instancePath + "/isolation", schemaPath: "#/properties/isolation/enum", keyword: "enum", params: { allowedValues: schema15.properties.isolation.enum } }];
+                      validate64.errors = [{ instancePath: instancePath + "/isolation", schemaPath: "#/properties/isolation/enum", keyword: "enum", params: { allowedValues: schema16.properties.isolation.enum } }];
                       return false;
                     }
                     var valid0 = _errs10 === errors;
@@ -1850,7 +2101,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                     if (data.native !== void 0) {
                       const _errs11 = errors;
                       if (typeof data.native !== "boolean") {
-                        validate59.errors = [{ instancePath: instancePath + "/native", schemaPath: "#/properties/native/type", keyword: "type", params: { type: "boolean" } }];
+                        validate64.errors = [{ instancePath: instancePath + "/native", schemaPath: "#/properties/native/type", keyword: "type", params: { type: "boolean" } }];
                         return false;
                       }
                       var valid0 = _errs11 === errors;
@@ -1892,7 +2143,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                             vErrors.push(err3);
                           }
                           errors++;
-                          validate59.errors = vErrors;
+                          validate64.errors = vErrors;
                           return false;
                         } else {
                           errors = _errs14;
@@ -1913,13 +2164,13 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                           let data7 = data.promptSha256;
                           const _errs18 = errors;
                           if (typeof data7 !== "string" && data7 !== null) {
-                            validate59.errors = [{ instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/type", keyword: "type", params: { type: schema15.properties.promptSha256.type } }];
+                            validate64.errors = [{ instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/type", keyword: "type", params: { type: schema16.properties.promptSha256.type } }];
                             return false;
                           }
                           if (errors === _errs18) {
                             if (typeof data7 === "string") {
                               if (!pattern1.test(data7)) {
-                                validate59.errors = [{ instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
+                                validate64.errors = [{ instancePath: instancePath + "/promptSha256", schemaPath: "#/properties/promptSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
                                 return false;
                               }
                             }
@@ -1935,7 +2186,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                             if (errors === _errs20) {
                               if (Array.isArray(data8)) {
                                 if (data8.length > 64) {
-                                  validate59.errors = [{ instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                  validate64.errors = [{ instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                                   return false;
                                 } else {
                                   var valid3 = true;
@@ -1953,7 +2204,7 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
                                   }
                                 }
                               } else {
-                                validate59.errors = [{ instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/type", keyword: "type", params: { type: "array" } }];
+                                validate64.errors = [{ instancePath: instancePath + "/droppedEnv", schemaPath: "#/properties/droppedEnv/type", keyword: "type", params: { type: "array" } }];
                                 return false;
                               }
                             }
@@ -1972,28 +2223,133 @@ function validate59(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate59.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate64.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate59.errors = vErrors;
+  validate64.errors = vErrors;
   return errors === 0;
 }
-var schema16 = { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 } }, "required": ["from", "to", "trigger", "promotions", "budget"] };
-function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema17 = { "type": "object", "additionalProperties": false, "properties": { "from": { "$ref": "#/definitions/Ref" }, "to": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "trigger": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG"] }, "promotions": { "type": "integer", "minimum": 0 }, "budget": { "type": "integer", "minimum": 0 }, "passedOver": { "type": "array", "maxItems": 64, "items": { "$ref": "#/definitions/PassedOver" }, "description": "members of the chain that were looked at and may not take over" } }, "required": ["from", "to", "trigger", "promotions", "budget", "passedOver"] };
+var schema18 = { "title": "PassedOver", "type": "object", "additionalProperties": false, "properties": { "runtime": { "$ref": "#/definitions/Ref" }, "model": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "code": { "enum": ["weaker", "already-failed", "not-fit-now"] } }, "required": ["runtime", "model", "code"] };
+function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
-      if (data.from === void 0 && (missing0 = "from") || data.to === void 0 && (missing0 = "to") || data.trigger === void 0 && (missing0 = "trigger") || data.promotions === void 0 && (missing0 = "promotions") || data.budget === void 0 && (missing0 = "budget")) {
-        validate65.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+      if (data.runtime === void 0 && (missing0 = "runtime") || data.model === void 0 && (missing0 = "model") || data.code === void 0 && (missing0 = "code")) {
+        validate73.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!(key0 === "from" || key0 === "to" || key0 === "trigger" || key0 === "promotions" || key0 === "budget")) {
-            validate65.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+          if (!(key0 === "runtime" || key0 === "model" || key0 === "code")) {
+            validate73.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.runtime !== void 0) {
+            const _errs2 = errors;
+            if (!validate23(data.runtime, { instancePath: instancePath + "/runtime", parentData: data, parentDataProperty: "runtime", rootData })) {
+              vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+              errors = vErrors.length;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.model !== void 0) {
+              let data1 = data.model;
+              const _errs3 = errors;
+              const _errs4 = errors;
+              let valid1 = false;
+              const _errs5 = errors;
+              if (!validate23(data1, { instancePath: instancePath + "/model", parentData: data, parentDataProperty: "model", rootData })) {
+                vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+                errors = vErrors.length;
+              }
+              var _valid0 = _errs5 === errors;
+              valid1 = valid1 || _valid0;
+              if (!valid1) {
+                const _errs6 = errors;
+                if (data1 !== null) {
+                  const err0 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf/1/type", keyword: "type", params: { type: "null" } };
+                  if (vErrors === null) {
+                    vErrors = [err0];
+                  } else {
+                    vErrors.push(err0);
+                  }
+                  errors++;
+                }
+                var _valid0 = _errs6 === errors;
+                valid1 = valid1 || _valid0;
+              }
+              if (!valid1) {
+                const err1 = { instancePath: instancePath + "/model", schemaPath: "#/properties/model/anyOf", keyword: "anyOf", params: {} };
+                if (vErrors === null) {
+                  vErrors = [err1];
+                } else {
+                  vErrors.push(err1);
+                }
+                errors++;
+                validate73.errors = vErrors;
+                return false;
+              } else {
+                errors = _errs4;
+                if (vErrors !== null) {
+                  if (_errs4) {
+                    vErrors.length = _errs4;
+                  } else {
+                    vErrors = null;
+                  }
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.code !== void 0) {
+                let data2 = data.code;
+                const _errs8 = errors;
+                if (!(data2 === "weaker" || data2 === "already-failed" || data2 === "not-fit-now")) {
+                  validate73.errors = [{ instancePath: instancePath + "/code", schemaPath: "#/properties/code/enum", keyword: "enum", params: { allowedValues: schema18.properties.code.enum } }];
+                  return false;
+                }
+                var valid0 = _errs8 === errors;
+              } else {
+                var valid0 = true;
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate73.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate73.errors = vErrors;
+  return errors === 0;
+}
+function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.from === void 0 && (missing0 = "from") || data.to === void 0 && (missing0 = "to") || data.trigger === void 0 && (missing0 = "trigger") || data.promotions === void 0 && (missing0 = "promotions") || data.budget === void 0 && (missing0 = "budget") || data.passedOver === void 0 && (missing0 = "passedOver")) {
+        validate70.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "from" || key0 === "to" || key0 === "trigger" || key0 === "promotions" || key0 === "budget" || key0 === "passedOver")) {
+            validate70.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -2044,7 +2400,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
                   vErrors.push(err1);
                 }
                 errors++;
-                validate65.errors = vErrors;
+                validate70.errors = vErrors;
                 return false;
               } else {
                 errors = _errs4;
@@ -2065,7 +2421,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
                 let data2 = data.trigger;
                 const _errs8 = errors;
                 if (!(data2 === "RATE_LIMIT" || data2 === "QUOTA" || data2 === "NETWORK" || data2 === "RUNTIME_CRASH" || data2 === "MODEL_UNAVAILABLE" || data2 === "STALLED" || data2 === "CONTEXT_OVERFLOW" || data2 === "TOOL_FAILURE" || data2 === "UNKNOWN" || data2 === "TEST_FAILURE" || data2 === "BAD_OUTPUT" || data2 === "PERMISSION" || data2 === "SANDBOX" || data2 === "AUTH" || data2 === "BAD_FLAG")) {
-                  validate65.errors = [{ instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema16.properties.trigger.enum } }];
+                  validate70.errors = [{ instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema17.properties.trigger.enum } }];
                   return false;
                 }
                 var valid0 = _errs8 === errors;
@@ -2077,13 +2433,13 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
                   let data3 = data.promotions;
                   const _errs9 = errors;
                   if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)))) {
-                    validate65.errors = [{ instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/type", keyword: "type", params: { type: "integer" } }];
+                    validate70.errors = [{ instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/type", keyword: "type", params: { type: "integer" } }];
                     return false;
                   }
                   if (errors === _errs9) {
                     if (typeof data3 == "number") {
                       if (data3 < 0 || isNaN(data3)) {
-                        validate65.errors = [{ instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        validate70.errors = [{ instancePath: instancePath + "/promotions", schemaPath: "#/properties/promotions/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                         return false;
                       }
                     }
@@ -2097,13 +2453,13 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
                     let data4 = data.budget;
                     const _errs11 = errors;
                     if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
-                      validate65.errors = [{ instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/type", keyword: "type", params: { type: "integer" } }];
+                      validate70.errors = [{ instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/type", keyword: "type", params: { type: "integer" } }];
                       return false;
                     }
                     if (errors === _errs11) {
                       if (typeof data4 == "number") {
                         if (data4 < 0 || isNaN(data4)) {
-                          validate65.errors = [{ instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                          validate70.errors = [{ instancePath: instancePath + "/budget", schemaPath: "#/properties/budget/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                           return false;
                         }
                       }
@@ -2112,6 +2468,40 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
                   } else {
                     var valid0 = true;
                   }
+                  if (valid0) {
+                    if (data.passedOver !== void 0) {
+                      let data5 = data.passedOver;
+                      const _errs13 = errors;
+                      if (errors === _errs13) {
+                        if (Array.isArray(data5)) {
+                          if (data5.length > 64) {
+                            validate70.errors = [{ instancePath: instancePath + "/passedOver", schemaPath: "#/properties/passedOver/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                            return false;
+                          } else {
+                            var valid2 = true;
+                            const len0 = data5.length;
+                            for (let i0 = 0; i0 < len0; i0++) {
+                              const _errs15 = errors;
+                              if (!validate73(data5[i0], { instancePath: instancePath + "/passedOver/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+                                vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+                                errors = vErrors.length;
+                              }
+                              var valid2 = _errs15 === errors;
+                              if (!valid2) {
+                                break;
+                              }
+                            }
+                          }
+                        } else {
+                          validate70.errors = [{ instancePath: instancePath + "/passedOver", schemaPath: "#/properties/passedOver/type", keyword: "type", params: { type: "array" } }];
+                          return false;
+                        }
+                      }
+                      var valid0 = _errs13 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                  }
                 }
               }
             }
@@ -2119,28 +2509,28 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate65.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate70.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate65.errors = vErrors;
+  validate70.errors = vErrors;
   return errors === 0;
 }
-var schema17 = { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] };
-function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema19 = { "type": "object", "additionalProperties": false, "properties": { "events": { "type": "integer", "minimum": 0 }, "bytes": { "type": "integer", "minimum": 0 }, "unknown": { "type": "integer", "minimum": 0 }, "truncated": { "type": "boolean" }, "firstEventMs": { "type": ["number", "null"] }, "endedBy": { "enum": ["self", "timeout", "stall", "cancel", "spawn-failed", "native"] }, "exitCode": { "type": ["integer", "null"] }, "signal": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "leaky": { "type": "boolean" }, "survivors": { "type": "integer", "minimum": 0 }, "status": { "enum": ["success", "failed", "timed_out", "blocked", "interrupted", "unsettled"] }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] } }, "required": ["events", "bytes", "unknown", "truncated", "firstEventMs", "endedBy", "exitCode", "signal", "leaky", "survivors", "status", "failureClass"] };
+function validate78(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.events === void 0 && (missing0 = "events") || data.bytes === void 0 && (missing0 = "bytes") || data.unknown === void 0 && (missing0 = "unknown") || data.truncated === void 0 && (missing0 = "truncated") || data.firstEventMs === void 0 && (missing0 = "firstEventMs") || data.endedBy === void 0 && (missing0 = "endedBy") || data.exitCode === void 0 && (missing0 = "exitCode") || data.signal === void 0 && (missing0 = "signal") || data.leaky === void 0 && (missing0 = "leaky") || data.survivors === void 0 && (missing0 = "survivors") || data.status === void 0 && (missing0 = "status") || data.failureClass === void 0 && (missing0 = "failureClass")) {
-        validate69.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate78.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!func3.call(schema17.properties, key0)) {
-            validate69.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+          if (!func3.call(schema19.properties, key0)) {
+            validate78.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -2150,13 +2540,13 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
             let data0 = data.events;
             const _errs2 = errors;
             if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)))) {
-              validate69.errors = [{ instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "integer" } }];
+              validate78.errors = [{ instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "integer" } }];
               return false;
             }
             if (errors === _errs2) {
               if (typeof data0 == "number") {
                 if (data0 < 0 || isNaN(data0)) {
-                  validate69.errors = [{ instancePath: instancePath + "/events", schemaPath: "#/properties/events/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                  validate78.errors = [{ instancePath: instancePath + "/events", schemaPath: "#/properties/events/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                   return false;
                 }
               }
@@ -2170,13 +2560,13 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
               let data1 = data.bytes;
               const _errs4 = errors;
               if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
-                validate69.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" } }];
+                validate78.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" } }];
                 return false;
               }
               if (errors === _errs4) {
                 if (typeof data1 == "number") {
                   if (data1 < 0 || isNaN(data1)) {
-                    validate69.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    validate78.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                     return false;
                   }
                 }
@@ -2190,13 +2580,13 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                 let data2 = data.unknown;
                 const _errs6 = errors;
                 if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)))) {
-                  validate69.errors = [{ instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/type", keyword: "type", params: { type: "integer" } }];
+                  validate78.errors = [{ instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/type", keyword: "type", params: { type: "integer" } }];
                   return false;
                 }
                 if (errors === _errs6) {
                   if (typeof data2 == "number") {
                     if (data2 < 0 || isNaN(data2)) {
-                      validate69.errors = [{ instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      validate78.errors = [{ instancePath: instancePath + "/unknown", schemaPath: "#/properties/unknown/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                       return false;
                     }
                   }
@@ -2209,7 +2599,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                 if (data.truncated !== void 0) {
                   const _errs8 = errors;
                   if (typeof data.truncated !== "boolean") {
-                    validate69.errors = [{ instancePath: instancePath + "/truncated", schemaPath: "#/properties/truncated/type", keyword: "type", params: { type: "boolean" } }];
+                    validate78.errors = [{ instancePath: instancePath + "/truncated", schemaPath: "#/properties/truncated/type", keyword: "type", params: { type: "boolean" } }];
                     return false;
                   }
                   var valid0 = _errs8 === errors;
@@ -2221,7 +2611,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                     let data4 = data.firstEventMs;
                     const _errs10 = errors;
                     if (!(typeof data4 == "number") && data4 !== null) {
-                      validate69.errors = [{ instancePath: instancePath + "/firstEventMs", schemaPath: "#/properties/firstEventMs/type", keyword: "type", params: { type: schema17.properties.firstEventMs.type } }];
+                      validate78.errors = [{ instancePath: instancePath + "/firstEventMs", schemaPath: "#/properties/firstEventMs/type", keyword: "type", params: { type: schema19.properties.firstEventMs.type } }];
                       return false;
                     }
                     var valid0 = _errs10 === errors;
@@ -2233,7 +2623,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                       let data5 = data.endedBy;
                       const _errs12 = errors;
                       if (!(data5 === "self" || data5 === "timeout" || data5 === "stall" || data5 === "cancel" || data5 === "spawn-failed" || data5 === "native")) {
-                        validate69.errors = [{ instancePath: instancePath + "/endedBy", schemaPath: "#/properties/endedBy/enum", keyword: "enum", params: { allowedValues: schema17.properties.endedBy.enum } }];
+                        validate78.errors = [{ instancePath: instancePath + "/endedBy", schemaPath: "#/properties/endedBy/enum", keyword: "enum", params: { allowedValues: schema19.properties.endedBy.enum } }];
                         return false;
                       }
                       var valid0 = _errs12 === errors;
@@ -2245,7 +2635,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                         let data6 = data.exitCode;
                         const _errs13 = errors;
                         if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6))) && data6 !== null) {
-                          validate69.errors = [{ instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema17.properties.exitCode.type } }];
+                          validate78.errors = [{ instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema19.properties.exitCode.type } }];
                           return false;
                         }
                         var valid0 = _errs13 === errors;
@@ -2287,7 +2677,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                               vErrors.push(err1);
                             }
                             errors++;
-                            validate69.errors = vErrors;
+                            validate78.errors = vErrors;
                             return false;
                           } else {
                             errors = _errs16;
@@ -2307,7 +2697,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                           if (data.leaky !== void 0) {
                             const _errs20 = errors;
                             if (typeof data.leaky !== "boolean") {
-                              validate69.errors = [{ instancePath: instancePath + "/leaky", schemaPath: "#/properties/leaky/type", keyword: "type", params: { type: "boolean" } }];
+                              validate78.errors = [{ instancePath: instancePath + "/leaky", schemaPath: "#/properties/leaky/type", keyword: "type", params: { type: "boolean" } }];
                               return false;
                             }
                             var valid0 = _errs20 === errors;
@@ -2319,13 +2709,13 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                               let data9 = data.survivors;
                               const _errs22 = errors;
                               if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)))) {
-                                validate69.errors = [{ instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/type", keyword: "type", params: { type: "integer" } }];
+                                validate78.errors = [{ instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/type", keyword: "type", params: { type: "integer" } }];
                                 return false;
                               }
                               if (errors === _errs22) {
                                 if (typeof data9 == "number") {
                                   if (data9 < 0 || isNaN(data9)) {
-                                    validate69.errors = [{ instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                    validate78.errors = [{ instancePath: instancePath + "/survivors", schemaPath: "#/properties/survivors/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                                     return false;
                                   }
                                 }
@@ -2339,7 +2729,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                                 let data10 = data.status;
                                 const _errs24 = errors;
                                 if (!(data10 === "success" || data10 === "failed" || data10 === "timed_out" || data10 === "blocked" || data10 === "interrupted" || data10 === "unsettled")) {
-                                  validate69.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema17.properties.status.enum } }];
+                                  validate78.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema19.properties.status.enum } }];
                                   return false;
                                 }
                                 var valid0 = _errs24 === errors;
@@ -2351,7 +2741,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
                                   let data11 = data.failureClass;
                                   const _errs25 = errors;
                                   if (!(data11 === "RATE_LIMIT" || data11 === "QUOTA" || data11 === "NETWORK" || data11 === "RUNTIME_CRASH" || data11 === "MODEL_UNAVAILABLE" || data11 === "STALLED" || data11 === "CONTEXT_OVERFLOW" || data11 === "TOOL_FAILURE" || data11 === "UNKNOWN" || data11 === "TEST_FAILURE" || data11 === "BAD_OUTPUT" || data11 === "PERMISSION" || data11 === "SANDBOX" || data11 === "AUTH" || data11 === "BAD_FLAG" || data11 === null)) {
-                                    validate69.errors = [{ instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema17.properties.failureClass.enum } }];
+                                    validate78.errors = [{ instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema19.properties.failureClass.enum } }];
                                     return false;
                                   }
                                   var valid0 = _errs25 === errors;
@@ -2372,28 +2762,28 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate69.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate78.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate69.errors = vErrors;
+  validate78.errors = vErrors;
   return errors === 0;
 }
-var schema18 = { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] };
-function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema20 = { "type": "object", "additionalProperties": false, "properties": { "check": { "$ref": "#/definitions/Ref" }, "ok": { "type": "boolean" }, "code": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "exitCode": { "type": ["integer", "null"] }, "wallMs": { "type": ["number", "null"] } }, "required": ["check", "ok", "code", "exitCode", "wallMs"] };
+function validate81(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.check === void 0 && (missing0 = "check") || data.ok === void 0 && (missing0 = "ok") || data.code === void 0 && (missing0 = "code") || data.exitCode === void 0 && (missing0 = "exitCode") || data.wallMs === void 0 && (missing0 = "wallMs")) {
-        validate72.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate81.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
           if (!(key0 === "check" || key0 === "ok" || key0 === "code" || key0 === "exitCode" || key0 === "wallMs")) {
-            validate72.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            validate81.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -2413,7 +2803,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
             if (data.ok !== void 0) {
               const _errs3 = errors;
               if (typeof data.ok !== "boolean") {
-                validate72.errors = [{ instancePath: instancePath + "/ok", schemaPath: "#/properties/ok/type", keyword: "type", params: { type: "boolean" } }];
+                validate81.errors = [{ instancePath: instancePath + "/ok", schemaPath: "#/properties/ok/type", keyword: "type", params: { type: "boolean" } }];
                 return false;
               }
               var valid0 = _errs3 === errors;
@@ -2455,7 +2845,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
                     vErrors.push(err1);
                   }
                   errors++;
-                  validate72.errors = vErrors;
+                  validate81.errors = vErrors;
                   return false;
                 } else {
                   errors = _errs6;
@@ -2476,7 +2866,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
                   let data3 = data.exitCode;
                   const _errs10 = errors;
                   if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3))) && data3 !== null) {
-                    validate72.errors = [{ instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema18.properties.exitCode.type } }];
+                    validate81.errors = [{ instancePath: instancePath + "/exitCode", schemaPath: "#/properties/exitCode/type", keyword: "type", params: { type: schema20.properties.exitCode.type } }];
                     return false;
                   }
                   var valid0 = _errs10 === errors;
@@ -2488,7 +2878,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
                     let data4 = data.wallMs;
                     const _errs12 = errors;
                     if (!(typeof data4 == "number") && data4 !== null) {
-                      validate72.errors = [{ instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema18.properties.wallMs.type } }];
+                      validate81.errors = [{ instancePath: instancePath + "/wallMs", schemaPath: "#/properties/wallMs/type", keyword: "type", params: { type: schema20.properties.wallMs.type } }];
                       return false;
                     }
                     var valid0 = _errs12 === errors;
@@ -2502,28 +2892,28 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate72.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate81.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate72.errors = vErrors;
+  validate81.errors = vErrors;
   return errors === 0;
 }
-var schema19 = { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] };
-function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema21 = { "type": "object", "additionalProperties": false, "properties": { "arbiter": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "via": { "enum": ["native", "mock", "cli", null] }, "verdict": { "enum": ["pass", "fail", "blocked"] }, "independence": { "enum": ["independent", "not-independent-substituted", "not-independent", null] }, "acceptance": { "enum": ["pending", "accepted", "rejected"] }, "bundleSha256": { "type": ["string", "null"], "pattern": "^[0-9a-f]{64}$" }, "treeSha256": { "anyOf": [{ "$ref": "#/definitions/Ref" }, { "type": "null" }] }, "reasons": { "type": "integer", "minimum": 0 }, "escalation": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 } }, "required": ["arbiter", "via", "verdict", "independence", "acceptance", "bundleSha256", "treeSha256", "reasons", "escalation"] };
+function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.arbiter === void 0 && (missing0 = "arbiter") || data.via === void 0 && (missing0 = "via") || data.verdict === void 0 && (missing0 = "verdict") || data.independence === void 0 && (missing0 = "independence") || data.acceptance === void 0 && (missing0 = "acceptance") || data.bundleSha256 === void 0 && (missing0 = "bundleSha256") || data.treeSha256 === void 0 && (missing0 = "treeSha256") || data.reasons === void 0 && (missing0 = "reasons") || data.escalation === void 0 && (missing0 = "escalation")) {
-        validate76.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate85.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!func3.call(schema19.properties, key0)) {
-            validate76.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+          if (!func3.call(schema21.properties, key0)) {
+            validate85.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -2563,7 +2953,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                 vErrors.push(err1);
               }
               errors++;
-              validate76.errors = vErrors;
+              validate85.errors = vErrors;
               return false;
             } else {
               errors = _errs3;
@@ -2584,7 +2974,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
               let data1 = data.via;
               const _errs7 = errors;
               if (!(data1 === "native" || data1 === "mock" || data1 === "cli" || data1 === null)) {
-                validate76.errors = [{ instancePath: instancePath + "/via", schemaPath: "#/properties/via/enum", keyword: "enum", params: { allowedValues: schema19.properties.via.enum } }];
+                validate85.errors = [{ instancePath: instancePath + "/via", schemaPath: "#/properties/via/enum", keyword: "enum", params: { allowedValues: schema21.properties.via.enum } }];
                 return false;
               }
               var valid0 = _errs7 === errors;
@@ -2596,7 +2986,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                 let data2 = data.verdict;
                 const _errs8 = errors;
                 if (!(data2 === "pass" || data2 === "fail" || data2 === "blocked")) {
-                  validate76.errors = [{ instancePath: instancePath + "/verdict", schemaPath: "#/properties/verdict/enum", keyword: "enum", params: { allowedValues: schema19.properties.verdict.enum } }];
+                  validate85.errors = [{ instancePath: instancePath + "/verdict", schemaPath: "#/properties/verdict/enum", keyword: "enum", params: { allowedValues: schema21.properties.verdict.enum } }];
                   return false;
                 }
                 var valid0 = _errs8 === errors;
@@ -2608,7 +2998,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                   let data3 = data.independence;
                   const _errs9 = errors;
                   if (!(data3 === "independent" || data3 === "not-independent-substituted" || data3 === "not-independent" || data3 === null)) {
-                    validate76.errors = [{ instancePath: instancePath + "/independence", schemaPath: "#/properties/independence/enum", keyword: "enum", params: { allowedValues: schema19.properties.independence.enum } }];
+                    validate85.errors = [{ instancePath: instancePath + "/independence", schemaPath: "#/properties/independence/enum", keyword: "enum", params: { allowedValues: schema21.properties.independence.enum } }];
                     return false;
                   }
                   var valid0 = _errs9 === errors;
@@ -2620,7 +3010,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                     let data4 = data.acceptance;
                     const _errs10 = errors;
                     if (!(data4 === "pending" || data4 === "accepted" || data4 === "rejected")) {
-                      validate76.errors = [{ instancePath: instancePath + "/acceptance", schemaPath: "#/properties/acceptance/enum", keyword: "enum", params: { allowedValues: schema19.properties.acceptance.enum } }];
+                      validate85.errors = [{ instancePath: instancePath + "/acceptance", schemaPath: "#/properties/acceptance/enum", keyword: "enum", params: { allowedValues: schema21.properties.acceptance.enum } }];
                       return false;
                     }
                     var valid0 = _errs10 === errors;
@@ -2632,13 +3022,13 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                       let data5 = data.bundleSha256;
                       const _errs11 = errors;
                       if (typeof data5 !== "string" && data5 !== null) {
-                        validate76.errors = [{ instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/type", keyword: "type", params: { type: schema19.properties.bundleSha256.type } }];
+                        validate85.errors = [{ instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/type", keyword: "type", params: { type: schema21.properties.bundleSha256.type } }];
                         return false;
                       }
                       if (errors === _errs11) {
                         if (typeof data5 === "string") {
                           if (!pattern1.test(data5)) {
-                            validate76.errors = [{ instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
+                            validate85.errors = [{ instancePath: instancePath + "/bundleSha256", schemaPath: "#/properties/bundleSha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } }];
                             return false;
                           }
                         }
@@ -2682,7 +3072,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                             vErrors.push(err3);
                           }
                           errors++;
-                          validate76.errors = vErrors;
+                          validate85.errors = vErrors;
                           return false;
                         } else {
                           errors = _errs14;
@@ -2703,13 +3093,13 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                           let data7 = data.reasons;
                           const _errs18 = errors;
                           if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)))) {
-                            validate76.errors = [{ instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/type", keyword: "type", params: { type: "integer" } }];
+                            validate85.errors = [{ instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/type", keyword: "type", params: { type: "integer" } }];
                             return false;
                           }
                           if (errors === _errs18) {
                             if (typeof data7 == "number") {
                               if (data7 < 0 || isNaN(data7)) {
-                                validate76.errors = [{ instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                validate85.errors = [{ instancePath: instancePath + "/reasons", schemaPath: "#/properties/reasons/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                                 return false;
                               }
                             }
@@ -2725,7 +3115,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                             if (errors === _errs20) {
                               if (Array.isArray(data8)) {
                                 if (data8.length > 64) {
-                                  validate76.errors = [{ instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                                  validate85.errors = [{ instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                                   return false;
                                 } else {
                                   var valid3 = true;
@@ -2743,7 +3133,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
                                   }
                                 }
                               } else {
-                                validate76.errors = [{ instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/type", keyword: "type", params: { type: "array" } }];
+                                validate85.errors = [{ instancePath: instancePath + "/escalation", schemaPath: "#/properties/escalation/type", keyword: "type", params: { type: "array" } }];
                                 return false;
                               }
                             }
@@ -2762,28 +3152,28 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate76.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate85.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate76.errors = vErrors;
+  validate85.errors = vErrors;
   return errors === 0;
 }
-var schema20 = { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "dispatches", "ceiling"] };
-function validate81(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema22 = { "type": "object", "additionalProperties": false, "properties": { "code": { "$ref": "#/definitions/Ref" }, "failureClass": { "enum": ["RATE_LIMIT", "QUOTA", "NETWORK", "RUNTIME_CRASH", "MODEL_UNAVAILABLE", "STALLED", "CONTEXT_OVERFLOW", "TOOL_FAILURE", "UNKNOWN", "TEST_FAILURE", "BAD_OUTPUT", "PERMISSION", "SANDBOX", "AUTH", "BAD_FLAG", null] }, "chain": { "type": "array", "items": { "$ref": "#/definitions/Ref" }, "maxItems": 64 }, "passedOver": { "type": "array", "maxItems": 64, "items": { "$ref": "#/definitions/PassedOver" }, "description": "members of the chain that were looked at and may not take over" }, "dispatches": { "type": "integer", "minimum": 0 }, "ceiling": { "type": "integer", "minimum": 0 } }, "required": ["code", "failureClass", "chain", "passedOver", "dispatches", "ceiling"] };
+function validate90(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
-      if (data.code === void 0 && (missing0 = "code") || data.failureClass === void 0 && (missing0 = "failureClass") || data.chain === void 0 && (missing0 = "chain") || data.dispatches === void 0 && (missing0 = "dispatches") || data.ceiling === void 0 && (missing0 = "ceiling")) {
-        validate81.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+      if (data.code === void 0 && (missing0 = "code") || data.failureClass === void 0 && (missing0 = "failureClass") || data.chain === void 0 && (missing0 = "chain") || data.passedOver === void 0 && (missing0 = "passedOver") || data.dispatches === void 0 && (missing0 = "dispatches") || data.ceiling === void 0 && (missing0 = "ceiling")) {
+        validate90.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
-          if (!(key0 === "code" || key0 === "failureClass" || key0 === "chain" || key0 === "dispatches" || key0 === "ceiling")) {
-            validate81.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+          if (!(key0 === "code" || key0 === "failureClass" || key0 === "chain" || key0 === "passedOver" || key0 === "dispatches" || key0 === "ceiling")) {
+            validate90.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -2804,7 +3194,7 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
               let data1 = data.failureClass;
               const _errs3 = errors;
               if (!(data1 === "RATE_LIMIT" || data1 === "QUOTA" || data1 === "NETWORK" || data1 === "RUNTIME_CRASH" || data1 === "MODEL_UNAVAILABLE" || data1 === "STALLED" || data1 === "CONTEXT_OVERFLOW" || data1 === "TOOL_FAILURE" || data1 === "UNKNOWN" || data1 === "TEST_FAILURE" || data1 === "BAD_OUTPUT" || data1 === "PERMISSION" || data1 === "SANDBOX" || data1 === "AUTH" || data1 === "BAD_FLAG" || data1 === null)) {
-                validate81.errors = [{ instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema20.properties.failureClass.enum } }];
+                validate90.errors = [{ instancePath: instancePath + "/failureClass", schemaPath: "#/properties/failureClass/enum", keyword: "enum", params: { allowedValues: schema22.properties.failureClass.enum } }];
                 return false;
               }
               var valid0 = _errs3 === errors;
@@ -2818,7 +3208,7 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
                 if (errors === _errs4) {
                   if (Array.isArray(data2)) {
                     if (data2.length > 64) {
-                      validate81.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/maxItems", keyword: "maxItems", params: { limit: 64 } }];
+                      validate90.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                       return false;
                     } else {
                       var valid1 = true;
@@ -2836,7 +3226,7 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
                       }
                     }
                   } else {
-                    validate81.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/type", keyword: "type", params: { type: "array" } }];
+                    validate90.errors = [{ instancePath: instancePath + "/chain", schemaPath: "#/properties/chain/type", keyword: "type", params: { type: "array" } }];
                     return false;
                   }
                 }
@@ -2845,19 +3235,32 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
                 var valid0 = true;
               }
               if (valid0) {
-                if (data.dispatches !== void 0) {
-                  let data4 = data.dispatches;
+                if (data.passedOver !== void 0) {
+                  let data4 = data.passedOver;
                   const _errs7 = errors;
-                  if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)))) {
-                    validate81.errors = [{ instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/type", keyword: "type", params: { type: "integer" } }];
-                    return false;
-                  }
                   if (errors === _errs7) {
-                    if (typeof data4 == "number") {
-                      if (data4 < 0 || isNaN(data4)) {
-                        validate81.errors = [{ instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    if (Array.isArray(data4)) {
+                      if (data4.length > 64) {
+                        validate90.errors = [{ instancePath: instancePath + "/passedOver", schemaPath: "#/properties/passedOver/maxItems", keyword: "maxItems", params: { limit: 64 } }];
                         return false;
+                      } else {
+                        var valid2 = true;
+                        const len1 = data4.length;
+                        for (let i1 = 0; i1 < len1; i1++) {
+                          const _errs9 = errors;
+                          if (!validate73(data4[i1], { instancePath: instancePath + "/passedOver/" + i1, parentData: data4, parentDataProperty: i1, rootData })) {
+                            vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+                            errors = vErrors.length;
+                          }
+                          var valid2 = _errs9 === errors;
+                          if (!valid2) {
+                            break;
+                          }
+                        }
                       }
+                    } else {
+                      validate90.errors = [{ instancePath: instancePath + "/passedOver", schemaPath: "#/properties/passedOver/type", keyword: "type", params: { type: "array" } }];
+                      return false;
                     }
                   }
                   var valid0 = _errs7 === errors;
@@ -2865,24 +3268,45 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
                   var valid0 = true;
                 }
                 if (valid0) {
-                  if (data.ceiling !== void 0) {
-                    let data5 = data.ceiling;
-                    const _errs9 = errors;
-                    if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)))) {
-                      validate81.errors = [{ instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/type", keyword: "type", params: { type: "integer" } }];
+                  if (data.dispatches !== void 0) {
+                    let data6 = data.dispatches;
+                    const _errs10 = errors;
+                    if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)))) {
+                      validate90.errors = [{ instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/type", keyword: "type", params: { type: "integer" } }];
                       return false;
                     }
-                    if (errors === _errs9) {
-                      if (typeof data5 == "number") {
-                        if (data5 < 0 || isNaN(data5)) {
-                          validate81.errors = [{ instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    if (errors === _errs10) {
+                      if (typeof data6 == "number") {
+                        if (data6 < 0 || isNaN(data6)) {
+                          validate90.errors = [{ instancePath: instancePath + "/dispatches", schemaPath: "#/properties/dispatches/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                           return false;
                         }
                       }
                     }
-                    var valid0 = _errs9 === errors;
+                    var valid0 = _errs10 === errors;
                   } else {
                     var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.ceiling !== void 0) {
+                      let data7 = data.ceiling;
+                      const _errs12 = errors;
+                      if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)))) {
+                        validate90.errors = [{ instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/type", keyword: "type", params: { type: "integer" } }];
+                        return false;
+                      }
+                      if (errors === _errs12) {
+                        if (typeof data7 == "number") {
+                          if (data7 < 0 || isNaN(data7)) {
+                            validate90.errors = [{ instancePath: instancePath + "/ceiling", schemaPath: "#/properties/ceiling/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid0 = _errs12 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
                   }
                 }
               }
@@ -2891,28 +3315,28 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate81.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate90.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate81.errors = vErrors;
+  validate90.errors = vErrors;
   return errors === 0;
 }
-var schema21 = { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] };
-function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema23 = { "type": "object", "additionalProperties": false, "properties": { "status": { "enum": ["preparing", "running", "waiting", "accepted", "ended", "cancelled", "interrupted"] }, "bytes": { "type": "integer", "minimum": 0 }, "traceStatus": { "enum": ["complete", "partial", "absent"] }, "lost": { "type": ["integer", "null"], "minimum": 0 } }, "required": ["status", "bytes", "traceStatus", "lost"] };
+function validate95(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   let vErrors = null;
   let errors = 0;
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.status === void 0 && (missing0 = "status") || data.bytes === void 0 && (missing0 = "bytes") || data.traceStatus === void 0 && (missing0 = "traceStatus") || data.lost === void 0 && (missing0 = "lost")) {
-        validate85.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        validate95.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         const _errs1 = errors;
         for (const key0 in data) {
           if (!(key0 === "status" || key0 === "bytes" || key0 === "traceStatus" || key0 === "lost")) {
-            validate85.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            validate95.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
             return false;
             break;
           }
@@ -2922,7 +3346,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
             let data0 = data.status;
             const _errs2 = errors;
             if (!(data0 === "preparing" || data0 === "running" || data0 === "waiting" || data0 === "accepted" || data0 === "ended" || data0 === "cancelled" || data0 === "interrupted")) {
-              validate85.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema21.properties.status.enum } }];
+              validate95.errors = [{ instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema23.properties.status.enum } }];
               return false;
             }
             var valid0 = _errs2 === errors;
@@ -2934,13 +3358,13 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
               let data1 = data.bytes;
               const _errs3 = errors;
               if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)))) {
-                validate85.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" } }];
+                validate95.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/type", keyword: "type", params: { type: "integer" } }];
                 return false;
               }
               if (errors === _errs3) {
                 if (typeof data1 == "number") {
                   if (data1 < 0 || isNaN(data1)) {
-                    validate85.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                    validate95.errors = [{ instancePath: instancePath + "/bytes", schemaPath: "#/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                     return false;
                   }
                 }
@@ -2954,7 +3378,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
                 let data2 = data.traceStatus;
                 const _errs5 = errors;
                 if (!(data2 === "complete" || data2 === "partial" || data2 === "absent")) {
-                  validate85.errors = [{ instancePath: instancePath + "/traceStatus", schemaPath: "#/properties/traceStatus/enum", keyword: "enum", params: { allowedValues: schema21.properties.traceStatus.enum } }];
+                  validate95.errors = [{ instancePath: instancePath + "/traceStatus", schemaPath: "#/properties/traceStatus/enum", keyword: "enum", params: { allowedValues: schema23.properties.traceStatus.enum } }];
                   return false;
                 }
                 var valid0 = _errs5 === errors;
@@ -2966,13 +3390,13 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
                   let data3 = data.lost;
                   const _errs6 = errors;
                   if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3))) && data3 !== null) {
-                    validate85.errors = [{ instancePath: instancePath + "/lost", schemaPath: "#/properties/lost/type", keyword: "type", params: { type: schema21.properties.lost.type } }];
+                    validate95.errors = [{ instancePath: instancePath + "/lost", schemaPath: "#/properties/lost/type", keyword: "type", params: { type: schema23.properties.lost.type } }];
                     return false;
                   }
                   if (errors === _errs6) {
                     if (typeof data3 == "number") {
                       if (data3 < 0 || isNaN(data3)) {
-                        validate85.errors = [{ instancePath: instancePath + "/lost", schemaPath: "#/properties/lost/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                        validate95.errors = [{ instancePath: instancePath + "/lost", schemaPath: "#/properties/lost/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                         return false;
                       }
                     }
@@ -2987,11 +3411,11 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate85.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      validate95.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate85.errors = vErrors;
+  validate95.errors = vErrors;
   return errors === 0;
 }
 var pattern4 = new RegExp("^[0-9a-f]{32}$", "u");
@@ -3290,8 +3714,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
               const _errs35 = errors;
               if (data && typeof data == "object" && !Array.isArray(data)) {
                 if (data.payload !== void 0) {
-                  if (!validate47(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                    vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+                  if (!validate52(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                    vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
                     errors = vErrors.length;
                   }
                 }
@@ -3342,8 +3766,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                 const _errs41 = errors;
                 if (data && typeof data == "object" && !Array.isArray(data)) {
                   if (data.payload !== void 0) {
-                    if (!validate54(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                      vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+                    if (!validate59(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                      vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
                       errors = vErrors.length;
                     }
                   }
@@ -3394,8 +3818,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                   const _errs47 = errors;
                   if (data && typeof data == "object" && !Array.isArray(data)) {
                     if (data.payload !== void 0) {
-                      if (!validate59(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                        vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
+                      if (!validate64(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                        vErrors = vErrors === null ? validate64.errors : vErrors.concat(validate64.errors);
                         errors = vErrors.length;
                       }
                     }
@@ -3446,8 +3870,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                     const _errs53 = errors;
                     if (data && typeof data == "object" && !Array.isArray(data)) {
                       if (data.payload !== void 0) {
-                        if (!validate65(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                          vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+                        if (!validate70(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                          vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
                           errors = vErrors.length;
                         }
                       }
@@ -3498,8 +3922,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                       const _errs59 = errors;
                       if (data && typeof data == "object" && !Array.isArray(data)) {
                         if (data.payload !== void 0) {
-                          if (!validate69(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                            vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+                          if (!validate78(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                            vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
                             errors = vErrors.length;
                           }
                         }
@@ -3550,8 +3974,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                         const _errs65 = errors;
                         if (data && typeof data == "object" && !Array.isArray(data)) {
                           if (data.payload !== void 0) {
-                            if (!validate72(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                              vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+                            if (!validate81(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                              vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
                               errors = vErrors.length;
                             }
                           }
@@ -3602,8 +4026,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                           const _errs71 = errors;
                           if (data && typeof data == "object" && !Array.isArray(data)) {
                             if (data.payload !== void 0) {
-                              if (!validate76(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                                vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+                              if (!validate85(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                                vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
                                 errors = vErrors.length;
                               }
                             }
@@ -3654,8 +4078,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                             const _errs77 = errors;
                             if (data && typeof data == "object" && !Array.isArray(data)) {
                               if (data.payload !== void 0) {
-                                if (!validate81(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                                  vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
+                                if (!validate90(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                                  vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
                                   errors = vErrors.length;
                                 }
                               }
@@ -3706,8 +4130,8 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
                               const _errs83 = errors;
                               if (data && typeof data == "object" && !Array.isArray(data)) {
                                 if (data.payload !== void 0) {
-                                  if (!validate85(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
-                                    vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
+                                  if (!validate95(data.payload, { instancePath: instancePath + "/payload", parentData: data, parentDataProperty: "payload", rootData })) {
+                                    vErrors = vErrors === null ? validate95.errors : vErrors.concat(validate95.errors);
                                     errors = vErrors.length;
                                   }
                                 }

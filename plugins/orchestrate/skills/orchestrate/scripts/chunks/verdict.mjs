@@ -7,7 +7,7 @@ import {
   missing
 } from "./start.mjs";
 import "./inbox.validate.mjs";
-import "./writer.mjs";
+import "./transition.mjs";
 import {
   failure,
   flagText

@@ -11,7 +11,7 @@ import {
 import "./inbox.validate.mjs";
 import {
   openRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import "./parse.mjs";
 import {
   flagText

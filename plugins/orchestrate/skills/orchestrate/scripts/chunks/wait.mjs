@@ -3,7 +3,7 @@ import {
   attachAndReport,
   openRun,
   standing
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   failure,
   flagText

@@ -4,7 +4,7 @@ import {
   followRun,
   isCoordinated,
   openRun
-} from "./writer.mjs";
+} from "./transition.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

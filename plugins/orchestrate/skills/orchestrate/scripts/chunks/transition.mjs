@@ -347,6 +347,7 @@ var MEMBERS = {
   supervisorRunId: true,
   approvals: true,
   arbiters: true,
+  onboarding: true,
   jobs: true,
   plane: true,
   crc: true
@@ -535,6 +536,9 @@ function applyOne(state, record, jobsBefore) {
       return;
     case "arbiter":
       state.arbiters = upsert(state.arbiters, record.arbiter, (arbiter) => arbiter.arbiterId);
+      return;
+    case "onboarding":
+      state.onboarding = upsert(state.onboarding ?? [], record.onboarding, (onboarding) => onboarding.id);
       return;
     default:
       unreachable(record);
@@ -1379,15 +1383,19 @@ function requestApproval(input, { plan, job, scope }) {
   };
 }
 function onboard(input, plan, job) {
-  const runtime = job.runtime ?? plan.route.chain[0]?.runtime ?? plan.route.rejected[0]?.runtime ?? "<runtime>";
+  const runtime = job.runtime ?? plan.requested?.runtime ?? plan.route.chain[0]?.runtime ?? plan.route.rejected[0]?.runtime ?? "<runtime>";
+  const forRun = ["--run", input.runDir];
   return {
     id: `onboard_runtime:${plan.id}:${runtime}`,
     action: "onboard_runtime",
     jobId: plan.id,
     reason: `\`${plan.id}\` needs the runtime \`${runtime}\`: ${job.block?.detail ?? "it is not available here"} Show the user what would be installed; install or log in only as the user says; then go on.`,
-    ...command(input, ["onboard", runtime]),
+    ...command(input, ["onboard", runtime, ...forRun]),
     choices: [
-      { label: "install it, when the user said so", ...command(input, ["onboard", runtime, "--apply"]) },
+      {
+        label: "install it, when the user said so",
+        ...command(input, ["onboard", runtime, "--apply", ...forRun])
+      },
       { label: "it is set up: go on", ...command(input, ["resume", input.runDir]) }
     ]
   };
