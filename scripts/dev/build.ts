@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { type BuildOptions, type BuildResult, build, type Metafile, type Plugin } from "esbuild";
 import { HELP_FILE } from "./generate.ts";
 import { isMain } from "./is-main.ts";
-import { lazyGlobs, leanSchemas, readerOfYaml } from "./lean-modules.ts";
+import { lazyGlobs, leanSchemas, pureJsonc, readerOfYaml } from "./lean-modules.ts";
 import { mergeChunks } from "./merge-chunks.ts";
 import { mergeCompanions } from "./merge-companions.ts";
 import { noticesFor } from "./notices.ts";
@@ -41,7 +41,15 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
     chunkNames: "[name]-[hash]",
     splitting: true,
     define: { HELP_FROM_BUNDLE: '"../help.txt"', SCHEMAS_FROM_BUNDLE: '"../../assets/schemas/"' },
-    plugins: [leanBuiltins, readerOfYaml, leanSchemas, lazyGlobs, builtinRequires, noOptionalRequires],
+    plugins: [
+      leanBuiltins,
+      readerOfYaml,
+      pureJsonc,
+      leanSchemas,
+      lazyGlobs,
+      builtinRequires,
+      noOptionalRequires,
+    ],
   });
   const files = new Map<string, string>();
   for (const [file, text] of outputTexts(entry, new Map())) files.set(`${SCRIPTS}/${file}`, text);

@@ -64,6 +64,21 @@ export const lazyGlobs: Plugin = {
   },
 };
 
+/** Its modules do nothing but define, yet it does not say so, and tables for its formatter were made at every start. */
+export const pureJsonc: Plugin = {
+  name: "pure-jsonc",
+  setup(builder) {
+    builder.onResolve(
+      { filter: /^\.\/.*(?:string-intern|format|edit)$/ },
+      async ({ path, importer, kind, resolveDir, pluginData }) => {
+        if (pluginData === "again" || !/[/\\]jsonc-parser[/\\]/.test(importer)) return null;
+        const found = await builder.resolve(path, { importer, kind, resolveDir, pluginData: "again" });
+        return { ...found, sideEffects: false };
+      },
+    );
+  },
+};
+
 /** A schema that checks files at run time, without the words that are only for editors; a text, which V8 reads faster. */
 export const leanSchemas: Plugin = {
   name: "lean-schemas",

@@ -266,113 +266,134 @@ const alternatives = (anchors: readonly string[]): string =>
     .map(literal)
     .join("|");
 
+/** Made at the first use, like those of the tokens: most texts hold none of the anchors. */
+function contextual(
+  entry: Omit<SecretPattern, "pattern"> & { readonly pattern: () => RegExp },
+): SecretPattern {
+  let made: RegExp | undefined;
+  return {
+    ...entry,
+    get pattern() {
+      made ??= entry.pattern();
+      return made;
+    },
+  };
+}
+
 const CONTEXTUAL: readonly SecretPattern[] = [
-  {
+  contextual({
     id: "private-key",
     title: "a private-key block",
     anchors: ["-----BEGIN "],
     // The body may be folded, escaped (`\n`) or cut off; a header such as `Proc-Type: 4,ENCRYPTED` belongs to it.
-    pattern:
+    pattern: () =>
       /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----)){0,8000}(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?/g,
     maxLength: 8192,
-  },
-  {
+  }),
+  contextual({
     id: "jwt",
     title: "a JSON Web Token",
     anchors: ["eyJ"],
-    pattern: new RegExp(
-      String.raw`${START}eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,3000}\.[A-Za-z0-9_-]{10,1000}`,
-      "g",
-    ),
+    pattern: () =>
+      new RegExp(
+        String.raw`${START}eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,3000}\.[A-Za-z0-9_-]{10,1000}`,
+        "g",
+      ),
     maxLength: 6100,
-  },
-  {
+  }),
+  contextual({
     id: "bearer",
     title: "a bearer token",
     anchors: ["Bearer ", "bearer ", "BEARER "],
-    pattern: /(?:Bearer|bearer|BEARER) {1,3}(?=[A-Za-z._~+/=-]{0,200}[0-9])([A-Za-z0-9._~+/=-]{16,2000})/g,
+    pattern: () =>
+      /(?:Bearer|bearer|BEARER) {1,3}(?=[A-Za-z._~+/=-]{0,200}[0-9])([A-Za-z0-9._~+/=-]{16,2000})/g,
     maxLength: 2010,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "basic-auth",
     title: "a Basic authorization header",
     anchors: ["Authorization", "authorization", "AUTHORIZATION"],
-    pattern:
+    pattern: () =>
       /(?:Authorization|authorization|AUTHORIZATION)\\{0,3}["']? {0,3}[:=] {0,3}\\{0,3}["']?[Bb]asic {1,3}([A-Za-z0-9+/]{8,1000}={0,2})/g,
     maxLength: 1050,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "basic-credentials",
     title: "Basic credentials",
     anchors: ["Basic "],
-    pattern: /Basic {1,3}(?=[A-Za-z+/]{0,200}[0-9])(?=[a-z0-9+/]{0,200}[A-Z])([A-Za-z0-9+/]{24,1000}={0,2})/g,
+    pattern: () =>
+      /Basic {1,3}(?=[A-Za-z+/]{0,200}[0-9])(?=[a-z0-9+/]{0,200}[A-Z])([A-Za-z0-9+/]{24,1000}={0,2})/g,
     maxLength: 1020,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "url-credentials",
     title: "credentials in a URL",
     anchors: ["://"],
-    pattern: /:\/\/[^\s/@:"'<>{}]{0,100}:(?!\$|<|\{|\*{3}|x{4}|%[A-Z_]{2,40}%)([^\s/@"'<>]{3,200})@/g,
+    pattern: () => /:\/\/[^\s/@:"'<>{}]{0,100}:(?!\$|<|\{|\*{3}|x{4}|%[A-Z_]{2,40}%)([^\s/@"'<>]{3,200})@/g,
     maxLength: 310,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "url-token",
     title: "a token in a URL",
     anchors: ["://"],
-    pattern: /:\/\/(?=[A-Za-z_.~-]{0,200}[0-9])([A-Za-z0-9_.~-]{20,200})@/g,
+    pattern: () => /:\/\/(?=[A-Za-z_.~-]{0,200}[0-9])([A-Za-z0-9_.~-]{20,200})@/g,
     maxLength: 210,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "url-parameter",
     title: "a credential in a URL parameter",
     anchors: QUERY_ANCHORS,
-    pattern: new RegExp(
-      `(?:${alternatives(QUERY_ANCHORS)})${NO_VALUE}(?=[A-Za-z._~%+/=-]{0,200}[0-9])([A-Za-z0-9._~%+/=-]{8,1000})`,
-      "g",
-    ),
+    pattern: () =>
+      new RegExp(
+        `(?:${alternatives(QUERY_ANCHORS)})${NO_VALUE}(?=[A-Za-z._~%+/=-]{0,200}[0-9])([A-Za-z0-9._~%+/=-]{8,1000})`,
+        "g",
+      ),
     maxLength: 1040,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "aws-secret-access-key",
     title: "an AWS secret access key",
     anchors: ["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey"],
-    pattern: new RegExp(
-      String.raw`(?:aws_secret_access_key|AWS_SECRET_ACCESS_KEY|[Ss]ecretAccessKey)${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])`,
-      "g",
-    ),
+    pattern: () =>
+      new RegExp(
+        String.raw`(?:aws_secret_access_key|AWS_SECRET_ACCESS_KEY|[Ss]ecretAccessKey)${QUOTE}\s{0,3}[:=]\s{0,3}${QUOTE}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])`,
+        "g",
+      ),
     maxLength: 90,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "secret-variable",
     title: "a value assigned to a secret-named variable",
     anchors: ENV_ANCHORS,
     // In the style of an environment (`DB_PASSWORD=...`) any value of some length is taken at its word.
-    pattern: new RegExp(
-      `(?:${alternatives(ENV_ANCHORS)})(?:_ACCESS_KEY|_KEY|_VALUE|_ID|[0-9])?=${QUOTE}${NO_VALUE}(${VALUE_CHARS}{6,300})`,
-      "g",
-    ),
+    pattern: () =>
+      new RegExp(
+        `(?:${alternatives(ENV_ANCHORS)})(?:_ACCESS_KEY|_KEY|_VALUE|_ID|[0-9])?=${QUOTE}${NO_VALUE}(${VALUE_CHARS}{6,300})`,
+        "g",
+      ),
     maxLength: 350,
     group: 1,
-  },
-  {
+  }),
+  contextual({
     id: "secret-assignment",
     title: "a value assigned to a secret name",
     anchors: WORD_ANCHORS,
     // Prose and code say `password: required` and `token=token` all day: here the value must hold a digit or a sign.
-    pattern: new RegExp(
-      String.raw`(?:${alternatives(WORD_ANCHORS)})(?:_?(?:access)?_?key)?${QUOTE}\s{0,3}(?::=|=>|:|=)\s{0,3}${QUOTE}${NO_VALUE}(?![./])${RANDOM}(${VALUE_CHARS}{8,300})`,
-      "g",
-    ),
+    pattern: () =>
+      new RegExp(
+        String.raw`(?:${alternatives(WORD_ANCHORS)})(?:_?(?:access)?_?key)?${QUOTE}\s{0,3}(?::=|=>|:|=)\s{0,3}${QUOTE}${NO_VALUE}(?![./])${RANDOM}(${VALUE_CHARS}{8,300})`,
+        "g",
+      ),
     maxLength: 350,
     group: 1,
-  },
+  }),
 ];
 
 export const SECRET_PATTERNS: readonly SecretPattern[] = [...CONTEXTUAL, ...TOKENS];

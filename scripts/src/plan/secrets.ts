@@ -35,6 +35,7 @@ const everyAnchor = (): string[] => SECRET_PATTERNS.flatMap((entry) => entry.anc
 
 /** The text with every secret replaced by what it is; line ends inside one are kept, so that lines keep their numbers. */
 export function hideSecrets(text: string): string {
+  if (anchors === undefined && text.length < SHORT && !holdsAnchor(text)) return text;
   const found = findSecrets(text);
   if (found.length === 0) return text;
   let shown = "";
@@ -49,6 +50,8 @@ export function hideSecrets(text: string): string {
 }
 
 const SHORTEST = 8;
+/** A message: looking for each anchor by itself costs less than making the one expression for all of them. */
+const SHORT = 2_000;
 
 /** Built at the first question: making sixty expressions costs more than checking a small spec with them. */
 let anchors: RegExp | undefined;
