@@ -30,7 +30,7 @@ export async function prepareCall(
   o: {
     readonly arbiterId: string;
     readonly choice: ArbiterCall;
-    readonly union: BundledUnion | null;
+    readonly unions: readonly BundledUnion[];
     readonly attempts?: readonly AttemptRef[];
   },
 ): Promise<PreparedCall> {
@@ -58,7 +58,7 @@ export async function prepareCall(
       evidence.get(`${jobId}#${attempt}`) ?? { resultText: null, diff: null, checkTails: [] },
     redact: s.redact,
     nonce,
-    union: o.union,
+    unions: o.unions,
   });
   const files: { path: string; text: string }[] = [];
   for (const ref of bundle.attempts) {

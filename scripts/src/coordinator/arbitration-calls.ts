@@ -20,13 +20,13 @@ export interface CalledArbiter {
 export async function callAll(
   s: Session,
   round: Round,
-  o: { readonly calls: readonly ArbiterCall[]; readonly union: BundledUnion | null },
+  o: { readonly calls: readonly ArbiterCall[]; readonly unions: readonly BundledUnion[] },
 ): Promise<CalledArbiter[]> {
   const prepared: PreparedCall[] = [];
   for (const choice of o.calls)
     for (let left: readonly AttemptRef[] = choice.attempts; left.length > 0; ) {
       const arbiterId = nextId(s);
-      const call = await prepareCall(s, { arbiterId, choice, union: o.union, attempts: left });
+      const call = await prepareCall(s, { arbiterId, choice, unions: o.unions, attempts: left });
       await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);
       prepared.push(call);
       left = left.filter((ref) => !names(call.arbiter, ref));

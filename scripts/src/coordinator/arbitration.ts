@@ -84,7 +84,7 @@ async function runRound(s: Session, round: Round, scope: ArbitrationScope): Prom
   let open = judgeable(s, scope);
   let plan = planRound(s, round, open);
   while (plan.automatic.length > 0) {
-    const results = await callAll(s, round, { calls: plan.automatic, union: together.union });
+    const results = await callAll(s, round, { calls: plan.automatic, unions: together.unions });
     if (round.stopped !== null) return end();
     let waitMs = 0;
     for (const { call, answer } of results) {
@@ -105,7 +105,7 @@ async function runRound(s: Session, round: Round, scope: ArbitrationScope): Prom
     dead.push(...outcome.rejectedDependents);
   }
   for (const id of blocked) changed.add(id);
-  if (round.stopped === null) await offer(s, { plan, scope, union: together.union });
+  if (round.stopped === null) await offer(s, { plan, scope, unions: together.unions });
   return end();
 }
 
@@ -188,7 +188,7 @@ async function pause(s: Session, round: Round, ms: number): Promise<void> {
 /** Hands the rest to the harness; external work that nobody at hand may judge stays blocked. */
 async function offer(
   s: Session,
-  o: { readonly plan: RoundPlan; readonly scope: ArbitrationScope; readonly union: BundledUnion | null },
+  o: { readonly plan: RoundPlan; readonly scope: ArbitrationScope; readonly unions: readonly BundledUnion[] },
 ): Promise<void> {
   const { native, uncovered } = o.plan;
   const fresh = newlyOffered(s, o.plan, o.scope);
@@ -202,7 +202,7 @@ async function offer(
     const call = await prepareCall(s, {
       arbiterId: nextId(s),
       choice: native,
-      union: o.union,
+      unions: o.unions,
       attempts: left,
     });
     await s.commit([

@@ -18,8 +18,8 @@ import { blockRejected } from "./verdicts.ts";
 import { baseCommitOf, commonDirOfRepo } from "./workplace.ts";
 
 export interface UnionEnd {
-  /** What the arbiter is told; null: there was nothing to merge. */
-  readonly union: BundledUnion | null;
+  /** What the arbiter is told, one for each repository in which there was something to merge. */
+  readonly unions: readonly BundledUnion[];
   readonly changed: readonly string[];
   readonly rejectedDependents: RoundOutcome["rejectedDependents"];
 }
@@ -43,7 +43,7 @@ export async function unionCheck(s: Session): Promise<UnionEnd> {
       for (const id of failed.changed) changed.add(id);
       dead.push(...failed.rejectedDependents);
     }
-  return { union: unions[0] ?? null, changed: [...changed], rejectedDependents: dead };
+  return { unions, changed: [...changed], rejectedDependents: dead };
 }
 
 interface Found {

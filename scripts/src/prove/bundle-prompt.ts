@@ -16,7 +16,7 @@ export function arbiterPrompt(input: PromptInput): string {
     instructions(input),
     "## What the run is for\n",
     fence("goal", goalText(input.document)),
-    unionSection(input.document.union),
+    unionSection(input.document.unions),
     ...input.document.work.map((work) => workSection(work, fence)),
     omissions(input.omitted),
     closing(),
@@ -98,14 +98,16 @@ function goalText(document: BundleDocument): string {
 }
 
 /** What the coordinator found when it merged the branches and ran their checks on the result. */
-function unionSection(union: BundledUnion | null): string {
-  if (union === null) return "";
+function unionSection(unions: readonly BundledUnion[]): string {
+  return unions.length === 0 ? "" : ["## All of it together\n", ...unions.map(unionText)].join("\n");
+}
+
+function unionText(union: BundledUnion): string {
   const ids = (jobs: readonly string[]): string => jobs.map((id) => `\`${id}\``).join(", ");
   const checks = union.checks.map(
     ({ jobId, check, ok }) => `- ${ok ? "ok" : "FAILED"}: \`${check}\` of \`${jobId}\``,
   );
   return [
-    "## All of it together\n",
     `The coordinator merged the branches of ${ids(union.jobs)}${union.over.length === 0 ? "" : ` over the accepted work of ${ids(union.over)}`} without a conflict (\`${union.commit}\`)${checks.length === 0 ? "; they declare no checks to run on it." : " and ran their checks on the result:"}`,
     ...checks,
     "",

@@ -32,8 +32,8 @@ interface BundleInput {
   readonly evidence: (jobId: string, attempt: number) => AttemptEvidence;
   readonly redact: (text: string) => string;
   readonly nonce: string;
-  /** What came of merging the unaccepted work and running its checks on it; null: there was nothing to merge. */
-  readonly union?: BundledUnion | null;
+  /** What came of merging the unaccepted work and running its checks on it, one for each repository with such work. */
+  readonly unions?: readonly BundledUnion[];
   /** Bytes of `text`; default ARBITER_MAX_BYTES. */
   readonly maxBytes?: number;
 }
@@ -105,7 +105,7 @@ export interface BundleDocument {
   readonly outcome: string | null;
   readonly constraints: readonly string[];
   readonly acceptance: readonly string[];
-  readonly union: BundledUnion | null;
+  readonly unions: readonly BundledUnion[];
   readonly work: readonly BundledWork[];
 }
 
@@ -197,7 +197,7 @@ function canonical(value: unknown): string {
 
 type Context = Omit<BundleDocument, "work">;
 
-function contextOf({ graph, state, redact, nonce, union }: BundleInput): Context {
+function contextOf({ graph, state, redact, nonce, unions = [] }: BundleInput): Context {
   return {
     schemaVersion: 1,
     runId: state.runId,
@@ -205,9 +205,11 @@ function contextOf({ graph, state, redact, nonce, union }: BundleInput): Context
     outcome: graph.outcome === null ? null : redact(graph.outcome).slice(0, 2_000),
     constraints: graph.constraints.slice(0, 10).map((text) => redact(text).slice(0, 500)),
     acceptance: graph.acceptance.slice(0, 10).map((text) => redact(text).slice(0, 500)),
-    union: union == null ? null : boundUnion(union),
+    unions: unions.slice(0, UNIONS_MAX).map(boundUnion),
   };
 }
+
+const UNIONS_MAX = 8;
 
 const boundUnion = (union: BundledUnion): BundledUnion => ({
   ...union,

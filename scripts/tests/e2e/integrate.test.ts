@@ -47,6 +47,26 @@ describe("work of several writers, before anybody judges it", () => {
     expect(repo.git("branch", "--list", "orchestrate/*/_*")).toBe("");
   }, 60_000);
 
+  it("is tried together in each repository of the run, and the arbiter is told of all of them", async () => {
+    const other = throwawayRepo({ "README.md": "# another\n" });
+    const there = { cwd: other.path };
+    const repo = scene(
+      [
+        writer("left", "left.txt", "l\n"),
+        writer("right", "right.txt", "r\n"),
+        writer("up", "up.txt", "u\n", there),
+        writer("down", "down.txt", "d\n", there),
+      ],
+      {},
+      { workspace_roots: [".", other.path] },
+    );
+    const run = await tool().json(["run", "jobs.json"], { cwd: repo.path });
+    expect([run.code, run.diagnostics.map((one) => one.message)]).toEqual([0, []]);
+    const brief = readFileSync(join(runDirOf(run), "arbiter-1/prompt.md"), "utf8");
+    expect(brief).toContain("The coordinator merged the branches of `left`, `right` without a conflict");
+    expect(brief).toContain("The coordinator merged the branches of `down`, `up` without a conflict");
+  }, 60_000);
+
   it("fails its declarer where a check passes alone and not together, and rejects what stands on it", async () => {
     const alone = { command: "sh", args: ["-c", "test ! -e right.txt"] };
     const repo = scene([
