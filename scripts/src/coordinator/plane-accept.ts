@@ -48,13 +48,10 @@ interface Pending {
   readonly attempt: Attempt;
 }
 
-/** What a review found fault with is for a C3 call to decide, whatever the signals say. */
 function pendingWork(s: Session): Pending[] {
-  const findings = openFindings(s.graph, s.store.state);
   return s.graph.jobs.flatMap((job) => {
     const attempt = currentAttempt(s.store.state, job.id);
-    if (attempt?.status !== "success" || attempt.acceptance !== "pending") return [];
-    return findings.has(job.id) ? [] : [{ job, attempt }];
+    return attempt?.status === "success" && attempt.acceptance === "pending" ? [{ job, attempt }] : [];
   });
 }
 
@@ -65,7 +62,7 @@ function questionsDue(s: Session, view: PlaneView): (Pending & { readonly mode: 
   return pendingWork(s).flatMap(({ job, attempt }) => {
     if (attempt.microArbiter !== null) return [];
     const mode = microMode({
-      otherwiseAcceptable: otherwiseAcceptable(job, attempt),
+      otherwiseAcceptable: otherwiseAcceptable(s, { job, attempt }),
       calibrationValid: view.calibration.status === "valid",
       othersSoFar: othersUpTo(s, job.id),
       shadowCalls,
@@ -101,7 +98,9 @@ async function askMicroArbiter(
     lowConfidence: answers?.low_confidence ?? null,
     decisionRef: decision.ref,
   };
-  const c3EscalationReason = escalationReasons(factsWith(job, { ...attempt, microArbiter: micro }, view));
+  const c3EscalationReason = escalationReasons(
+    factsWith(s, { job, attempt: { ...attempt, microArbiter: micro } }, view),
+  );
   decision.settle({
     applied: mode === "deciding" && c3EscalationReason.length === 0,
     outcomeRef: `jobs/${job.id}/attempt/${attempt.attempt}`,
@@ -117,15 +116,18 @@ async function askMicroArbiter(
   ]);
 }
 
-const otherwiseAcceptable = (job: PlanJob, attempt: Attempt): boolean =>
-  escalationReasons(escalationFacts(job, attempt)).every((reason) => PLANE_CLAUSES.has(reason));
+const otherwiseAcceptable = (s: Session, { job, attempt }: Pending): boolean =>
+  escalationReasons(recordedFacts(s, { job, attempt })).every((reason) => PLANE_CLAUSES.has(reason));
+
+const recordedFacts = (s: Session, { job, attempt }: Pending): EscalationFacts =>
+  escalationFacts(job, attempt, openFindings(s.graph, s.store.state));
 
 /** Attempts in success that C3 must see anyway, in plan order up to this job. */
 function othersUpTo(s: Session, jobId: string): number {
   let count = 0;
   for (const job of s.graph.jobs) {
     const attempt = currentAttempt(s.store.state, job.id);
-    if (attempt?.status === "success" && !otherwiseAcceptable(job, attempt)) count += 1;
+    if (attempt?.status === "success" && !otherwiseAcceptable(s, { job, attempt })) count += 1;
     if (job.id === jobId) break;
   }
   return count;
@@ -135,7 +137,7 @@ async function acceptIfClear(s: Session, job: PlanJob, view: PlaneView): Promise
   const attempt = currentAttempt(s.store.state, job.id);
   if (attempt === null || attempt.microArbiter?.mode !== "deciding") return false;
   if (view.setup === null || view.setup.off !== null) return false;
-  if (escalationReasons(factsWith(job, attempt, view)).length > 0) return false;
+  if (escalationReasons(factsWith(s, { job, attempt }, view)).length > 0) return false;
   if (!job.dependsOn.every((id) => jobState(s, id).outcome === "accepted")) return false;
   copyCalibration(s, view.setup.identity);
   await s.commit([
@@ -150,10 +152,10 @@ async function acceptIfClear(s: Session, job: PlanJob, view: PlaneView): Promise
 }
 
 /** What state and plan say of the attempt, with the plane's part filled in. */
-function factsWith(job: PlanJob, attempt: Attempt, view: PlaneView): EscalationFacts {
+function factsWith(s: Session, { job, attempt }: Pending, view: PlaneView): EscalationFacts {
   const { microArbiter } = attempt;
   return {
-    ...escalationFacts(job, attempt),
+    ...recordedFacts(s, { job, attempt }),
     calibration: view.calibration.status,
     threshold: view.threshold,
     signals: microArbiter == null ? null : signalsOf(microArbiter),

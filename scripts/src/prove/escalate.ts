@@ -30,6 +30,8 @@ export interface EscalationFacts {
   readonly contradictions: boolean;
   readonly openQuestions: boolean;
   readonly checkEdited: boolean;
+  /** A review of this work found fault with it. */
+  readonly reviewFinding: boolean;
   readonly verdictOnOtherWork: boolean;
   readonly setsApproval: boolean;
   readonly emitsDispatch: boolean;
@@ -99,6 +101,7 @@ export const ESCALATION_MATRIX: readonly EscalationClause[] = [
   always("contradiction", "the evidence contradicts itself or other work", (f) => f.contradictions),
   always("open-question", "a question is open", (f) => f.openQuestions),
   always("check-edited", "the job changed a file that one of its checks runs", (f) => f.checkEdited),
+  always("review-finding", "a review found fault with the work", (f) => f.reviewFinding),
   always("fixture-not-run", "the injection fixture was not run", (f) => f.fixture === "not-run"),
   always(
     "no-calibration",
@@ -182,8 +185,12 @@ function staysBelow(facts: EscalationFacts, signal: unknown): boolean {
   return threshold !== null && isProbability(signal) && signal < threshold;
 }
 
-/** The facts of one attempt as job and attempt record state them, without a decision plane. */
-export function escalationFacts(job: PlanJob, attempt: Attempt): EscalationFacts {
+/** The facts of one attempt as job and attempt record state them, without a decision plane. `findings`: by reviewed job. */
+export function escalationFacts(
+  job: PlanJob,
+  attempt: Attempt,
+  findings: ReadonlyMap<string, readonly string[]> = new Map(),
+): EscalationFacts {
   const derived = [...job.tierDerivation, ...attempt.tierDerivation];
   const derivedFrom = (cause: string): boolean => derived.some((step) => step.startsWith(cause));
   return {
@@ -203,6 +210,7 @@ export function escalationFacts(job: PlanJob, attempt: Attempt): EscalationFacts
     contradictions: attempt.flags.includes("suspect"),
     openQuestions: attempt.question !== null || attempt.flags.includes("trailing-question"),
     checkEdited: attempt.flags.includes("check-edited"),
+    reviewFinding: findings.has(job.id),
     verdictOnOtherWork: job.task === "review" || job.task === "audit" || job.task === "security",
     setsApproval: false,
     emitsDispatch: false,

@@ -26,6 +26,7 @@ const clear: EscalationFacts = {
   contradictions: false,
   openQuestions: false,
   checkEdited: false,
+  reviewFinding: false,
   verdictOnOtherWork: false,
   setsApproval: false,
   emitsDispatch: false,
@@ -69,6 +70,7 @@ const TRIGGERS: Readonly<
   contradiction: { change: { contradictions: true } },
   "open-question": { change: { openQuestions: true } },
   "check-edited": { change: { checkEdited: true } },
+  "review-finding": { change: { reviewFinding: true } },
   "fixture-not-run": { change: { fixture: "not-run" } },
   "no-calibration": { change: { calibration: "missing" } },
   "invalid-calibration": { change: { calibration: "invalid" } },
@@ -154,6 +156,25 @@ describe("the escalation matrix", () => {
         expect(reasons, `${a} with ${b}`).toEqual(expect.arrayContaining([a, b]));
       }
     expect(pairs).toBeGreaterThan(900);
+  });
+
+  it("takes a signal of the wrong type as malformed, whatever the plane says beside it", () => {
+    const malformed = (over: Partial<MicroSignals>) => escalationReasons({ ...clear, ...signals(over) });
+    expect(malformed({ wellFormed: "true" })).toEqual(["malformed-signals", "not-well-formed"]);
+    expect(malformed({ lowConfidence: 0 })).toEqual(["malformed-signals", "low-confidence"]);
+    expect(malformed({ artifactMatchesExpectedOutput: "0.99" })).toEqual([
+      "malformed-signals",
+      "artifact-signal",
+    ]);
+    expect(malformed({ materiallyUnresolved: -0.1 })).toEqual(["malformed-signals", "unresolved-signal"]);
+    expect(malformed({ materiallyUnresolved: 0, claimsSupportedByEvidence: 1 })).toEqual([]);
+  });
+
+  it("forces an implementation to C3 for its importance only where that is high", () => {
+    expect(escalationReasons({ ...clear, task: "implement" })).toEqual([]);
+    expect(escalationReasons({ ...clear, task: "docs", importance: "high" })).toEqual([
+      "importance-not-normal",
+    ]);
   });
 
   it("reads a tier that is missing or unreadable as R2", () => {
@@ -292,12 +313,36 @@ describe("the facts of an attempt", () => {
     ]);
     expect(reasons({}, { question: "Shall I?" })).toEqual(["open-question", ...plane]);
     expect(reasons({}, { injectionFixture: "not-run" })).toEqual(["fixture-not-run", ...plane]);
-    const failing = { id: "owned-paths", ok: false, detail: "", code: null, exitCode: null, wallMs: null };
-    expect(reasons({}, { checks: [failing] })).toEqual([
-      "no-calibration",
-      "layer-one-failed",
-      "no-signals",
-      "mutates-outside",
-    ]);
+    const check = (id: string, ok: boolean) => ({
+      ...{ id, ok, detail: "", code: null, exitCode: null, wallMs: null },
+    });
+    const inside = ["no-calibration", "layer-one-failed", "no-signals"];
+    expect(reasons({}, { checks: [check("owned-paths", false)] })).toEqual([...inside, "mutates-outside"]);
+    expect(reasons({}, { checks: [check("final-text", false), check("owned-paths", true)] })).toEqual(inside);
+    expect(reasons({}, { checks: [check("final-text", true)] })).toEqual(plane);
+    expect(reasons({}, { settlement: "unsettled" })).toEqual(["no-calibration", "not-settled", "no-signals"]);
+    expect(reasons({}, { status: "failed" })).toEqual(inside);
+  });
+
+  it("name work that is a verdict on other work by its task", () => {
+    for (const task of ["review", "audit", "security"] as const)
+      expect(reasons({ task })).toEqual(expect.arrayContaining([`${task}-work`, "verdict-on-other-work"]));
+    expect(reasons({ task: "architecture" })).not.toContain("verdict-on-other-work");
+  });
+
+  it("read what raised the tier from the plan and from the attempt, by the beginning of a step", () => {
+    const raised = (job: readonly string[], attempt: readonly string[]): string[] =>
+      reasons({ tierDerivation: [...job] }, { tierDerivation: [...attempt] }).filter(
+        (reason) => !reason.startsWith("no-"),
+      );
+    expect(raised(["default R0", "credential: R2"], [])).toEqual(["credentialed-work"]);
+    expect(raised([], ["default R0", "parallel writer: R1"])).toEqual(["parallel-write"]);
+    expect(raised(["not parallel", "no credential"], [])).toEqual([]);
+  });
+
+  it("hold the review that found fault with the work", () => {
+    const facts = (id: string) =>
+      escalationFacts(planJob(id), attemptOf({}), new Map([["a", ["review-1"]]])).reviewFinding;
+    expect([facts("a"), facts("b")]).toEqual([true, false]);
   });
 });
