@@ -79,7 +79,15 @@ describe("a classifier's answer", () => {
       JSON.stringify(whole) + " ".repeat(70_000),
     ])
       expect(readAnswer("profiler", text)).toEqual({ ok: false, error: "malformed" });
-    expect(readAnswer("profiler", JSON.stringify(whole) + " ".repeat(60_000)).ok).toBe(true);
+    expect(readAnswer("profiler", JSON.stringify(whole).padEnd(65_536)).ok).toBe(true);
+    expect(readAnswer("profiler", JSON.stringify(whole).padEnd(65_537))).toEqual({
+      ok: false,
+      error: "malformed",
+    });
+    expect(readAnswer("profiler", JSON.stringify({ ...whole, answers: { more: 1 } }))).toEqual({
+      ok: false,
+      error: "malformed",
+    });
     expect(read("router", whole)).toBe(false);
   });
 
@@ -89,12 +97,16 @@ describe("a classifier's answer", () => {
     expect(relation("overlapping", { overlapping: 0.6, independent: 0.4 })).toBe(true);
     expect(relation("overlapping", { overlapping: 0.5, independent: 0.5 })).toBe(true);
     expect(relation("overlapping", { overlapping: 0.504, independent: 0.5 })).toBe(true);
+    expect(relation("overlapping", { overlapping: 1, independent: 0 })).toBe(true);
     expect(relation("overlapping", { overlapping: 0.51, independent: 0.5 })).toBe(false);
     expect(relation("overlapping", { overlapping: 0.4, independent: 0.6 })).toBe(false);
     expect(relation("overlapping", { independent: 0.6 })).toBe(false);
     expect(relation("overlapping", { overlapping: 1.2 })).toBe(false);
     expect(relation("overlapping", { overlapping: 0.6, unheard: 0.1 })).toBe(false);
     expect(relation("overlapping", { overlapping: 0.6, independent: null })).toBe(false);
+    expect(relation("overlapping", { overlapping: 0.6, independent: -0.1 })).toBe(false);
+    expect(relation("overlapping", {})).toBe(false);
+    expect(relation("overlapping", "0.6")).toBe(false);
     expect(relation("overlapping", null)).toBe(false);
     expect(relation("overlapping", [0.6])).toBe(false);
     expect(relation("overlapping", 0.6)).toBe(false);

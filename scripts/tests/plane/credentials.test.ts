@@ -81,6 +81,8 @@ describe("the provider key", () => {
     const { project: other, find: findOther } = install();
     writeFileSync(join(other, ".env"), `${KEY}=x\n${"#".repeat(65_536)}`);
     expect(findOther()).toMatchObject({ source: "absent" });
+    writeFileSync(join(other, ".env"), `${KEY}=x\n`.padEnd(65_536, "#"));
+    expect(findOther()).toMatchObject({ source: "project-env" });
   });
 });
 
@@ -98,6 +100,13 @@ describe("a dotenv text", () => {
     [`${KEY}=one\n${KEY}=two`, "two"],
     [`${KEY}=one\r\nOTHER=x\r\n`, "one"],
     [`\ufeff${KEY}=abc`, "abc"],
+    [`OTHER=x\n\ufeff${KEY}=abc`, null],
+    [`${KEY}=a"b"`, 'a"b"'],
+    [`${KEY}="abc"def`, '"abc"def'],
+    [`${KEY}= "abc" `, "abc"],
+    [`${KEY}=abc  # note`, "abc"],
+    [`${KEY}=abc\t \t#`, "abc"],
+    [`${KEY}=a #b\u2028c`, null],
     [`MY_${KEY}=abc`, null],
     [`${KEY}_2=abc`, null],
     [`# ${KEY}=abc`, null],

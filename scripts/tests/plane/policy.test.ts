@@ -276,6 +276,14 @@ describe("an envelope", () => {
     expect(odd.text.endsWith("é")).toBe(true);
     const exact = JSON.parse(build([piece("facts", "a".repeat(24_576))]).text).state[0];
     expect(exact.truncated).toBe(false);
+    // What the work itself printed is shown as it is: only a half character at the cut is dropped.
+    const broken = "a\ufffd\ufffd";
+    expect(JSON.parse(build([piece("facts", broken)]).text).state[0]).toMatchObject({
+      text: broken,
+      truncated: false,
+    });
+    const cut = JSON.parse(build([piece("facts", `\ufffd${"é".repeat(40_000)}`)]).text).state[0];
+    expect(cut.text.startsWith("\ufffdé")).toBe(true);
   });
 });
 
