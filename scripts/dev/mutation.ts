@@ -1,0 +1,51 @@
+/**
+ * `npm run mutation [-- FILE...]`: changes policy code in every small way that there is and counts what the tests notice. Without
+ * files, all of it; `--changed`, what is not as it was measured. Writes the record and fails below the least score.
+ */
+import { relative } from "node:path";
+import { isMain } from "./is-main.ts";
+import { measure } from "./mutation/measure.ts";
+import { LEAST_SCORE } from "./mutation/policy.ts";
+import {
+  changedFiles,
+  type Entry,
+  entryOf,
+  policyFiles,
+  readRecord, testsOf, writeRecord,
+} from "./mutation/record.ts";
+import { ROOT } from "./repo.ts";
+
+/** At once: enough to load the tests' modules once for many, few enough to keep what is done when it is stopped. */
+const BATCH = 4;
+
+if (isMain(import.meta.url)) {
+  const asked = process.argv.slice(2);
+  const files = asked.includes("--changed")
+    ? changedFiles(readRecord())
+    : asked.length > 0
+      ? asked.map((file) => relative(ROOT, file))
+      : policyFiles();
+  const unknown = files.filter((file) => !policyFiles().includes(file));
+  if (unknown.length > 0) throw new Error(`no policy code (see mutation/policy.ts): ${unknown.join(", ")}`);
+  for (let at = 0; at < files.length; at += BATCH) {
+    const batch = files.slice(at, at + BATCH);
+    const measured = await measure(batch, [...new Set(batch.flatMap(testsOf))]);
+    const entries = [...measured].map(([file, found]) => [file, entryOf(found)] as const);
+    writeRecord({ ...readRecord(), ...Object.fromEntries(entries) });
+    for (const [file, entry] of entries) console.log(line(file, entry));
+  }
+  const record = readRecord();
+  const counted = files.map((file) => record[file]).filter((entry) => entry !== undefined);
+  const sum = (of: (entry: Entry) => number): number =>
+    counted.reduce((total, entry) => total + of(entry), 0);
+  const mutants = sum((entry) => entry.mutants);
+  const killed = sum((entry) => entry.killed);
+  console.log(`${killed} of ${mutants} noticed: ${((100 * killed) / Math.max(1, mutants)).toFixed(1)} %`);
+  process.exitCode = counted.every((entry) => entry.score >= LEAST_SCORE) ? 0 : 1;
+}
+
+function line(file: string, { score, killed, mutants, onLoad, survivors }: Entry): string {
+  const untried = onLoad === 0 ? "" : `  (${onLoad} on load, not tried)`;
+  const head = `${score.toFixed(1).padStart(5)} %  ${killed}/${mutants}  ${file}${untried}`;
+  return [head, ...survivors.map((one) => `         ${one}`)].join("\n");
+}
