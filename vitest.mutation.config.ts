@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     include: ["scripts/tests/{plan,prove,plane}/**/*.test.ts"],
     runner: "./scripts/dev/mutation/runner.ts",
-    testTimeout: 120_000,
+    testTimeout: 900_000,
     pool: "forks",
     maxWorkers: 1,
     reporters: ["default"],

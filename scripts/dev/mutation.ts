@@ -11,7 +11,9 @@ import {
   type Entry,
   entryOf,
   policyFiles,
-  readRecord, testsOf, writeRecord,
+  readRecord,
+  testsOf,
+  writeRecord,
 } from "./mutation/record.ts";
 import { ROOT } from "./repo.ts";
 

@@ -113,12 +113,7 @@ function runTests(folder: string, tests: readonly string[]): Promise<"ended" | "
   for (const name of Object.keys(env)) if (name.startsWith("VITEST")) delete env[name];
   const child = spawn(
     process.execPath,
-    [
-      join(ROOT, "node_modules/vitest/vitest.mjs"),
-      "run",
-      ...tests,
-      "--config=vitest.mutation.config.ts",
-    ],
+    [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...tests, "--config=vitest.mutation.config.ts"],
     { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"], detached: true },
   );
   let printed = "";
