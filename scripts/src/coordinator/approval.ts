@@ -1,5 +1,4 @@
 /** What must hold right before a dispatch: a route that can carry the job, and the user's approval of exactly this scope. */
-import { join } from "node:path";
 import canonicalize from "canonicalize";
 import type { PlanJob } from "../core/runtime.ts";
 import { quoteShell } from "../core/shell-quote.ts";
@@ -8,12 +7,14 @@ import { isoTime } from "../host/clock.ts";
 import { sha256 } from "../host/files.ts";
 import { checkControls } from "../plan/controls.ts";
 import type { JournalRecord } from "../state/records.ts";
+import { type ApprovalPlace, withApprovalPlace } from "./approval-place.ts";
 import { authorityText } from "./authority.ts";
 import { fixedBriefSha256 } from "./briefing.ts";
 import { scriptsOfScope } from "./check-scripts.ts";
-import { runDeclaredCommand } from "./run-command.ts";
-import { jobDir, jobState, type Session, worktreePath } from "./session.ts";
+import { runPreview } from "./preview.ts";
+import { jobState, type Session, worktreePath } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
+import { baseCommitOf } from "./workplace.ts";
 
 /** Null: dispatch. Otherwise the records that block the job, with the reason. Either way the trace says what was met. */
 export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
@@ -42,13 +43,19 @@ export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<Jour
 async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
   const external = job.riskTier === RISK_TIERS[3];
   if (!external && job.approval !== "require") return null;
-  const scope = await approvalScope(s, job);
+  const placed = await withApprovalPlace(s, job, (place) => decideIn(s, job, place));
+  return placed.ok ? placed.value : block(job.id, placed.error);
+}
+
+async function decideIn(s: Session, job: PlanJob, place: ApprovalPlace): Promise<JournalRecord[] | null> {
+  const external = job.riskTier === RISK_TIERS[3];
+  const scope = await approvalScope(s, job, place);
   const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
   if (decided?.decision === "approved") return null;
   if (decided?.decision === "denied")
-    return block(job.id, { code: "denied", detail: `The user denied this scope (${decided.at}).` });
-  const preview = await runPreview(s, job, scope);
-  if (preview !== null && !preview.ok) return block(job.id, { code: "preview-failed", detail: preview.text });
+    return block(job.id, { code: "denied", detail: deniedText(job.id, decided.at) });
+  const preview = await runPreview(s, job, { scope, place });
+  if (preview !== null && !preview.ok) return block(job.id, preview.block);
   // The flag is the user's word for the spec as it was given to `run`, once: another attempt at an external effect needs a fresh one.
   if (external && s.graph.flags.yes && jobState(s, job.id).attempts === 0) {
     await s.commit([
@@ -77,10 +84,7 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
       patch: {
         block: {
           code: "needs-approval",
-          detail:
-            preview === null
-              ? approvalWords(s, job)
-              : `${approvalWords(s, job)}; the preview${ranBeside(job)} printed: ${preview.text}`,
+          detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; ${preview.text}`,
           scope,
         },
       },
@@ -88,60 +92,16 @@ async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null>
   ];
 }
 
-/** The job's own worktree is made after the approval: what differs there (uncommitted work, results of dependencies) is said. */
-const ranBeside = (job: PlanJob): string =>
-  job.isolation === "worktree"
-    ? `, run in \`${job.cwd}\` as it is and not in the job's worktree${job.dependsOn.length === 0 ? "" : " with the work of its dependencies"},`
-    : "";
-
-/** Longest part of a preview that is shown with the request; all of it is in the job's `checks/`. */
-const PREVIEW_SHOWN = 1_500;
-
-/** Runs an effect-free preview command before anybody is asked. Null: there is none. */
-async function runPreview(
-  s: Session,
-  job: PlanJob,
-  scope: string,
-): Promise<{ ok: boolean; text: string } | null> {
-  if (job.preview === null || job.preview.kind !== "command") return null;
-  const { command } = job.preview;
-  const label = `preview-${scope.slice(0, 12)}`;
-  const run = await runDeclaredCommand(s, {
-    argv: [command.command, ...command.args],
-    cwd: command.cwd ?? job.cwd,
-    timeoutMs: command.timeoutMs,
-    label,
-    jobId: job.id,
-    attempt: jobState(s, job.id).attempts + 1,
-    maxOutputBytes: job.maxOutputBytes,
-  });
-  const tail = run.stdoutTail.trim() || run.stderrTail.trim() || "nothing";
-  const stream = run.stdoutTail.trim() === "" ? "stderr" : "stdout";
-  const file = join(jobDir(s.runDir, job.id), "checks", `${label}.${stream}.txt`);
-  // What is cut off is named: the first lines may be the ones that matter.
-  const printed =
-    tail.length <= PREVIEW_SHOWN
-      ? tail
-      : `(the last ${PREVIEW_SHOWN} characters; all of it is in \`${file}\`) … ${tail.slice(-PREVIEW_SHOWN)}`;
-  if (run.exitCode === 0 && run.spawnError === null) return { ok: true, text: printed };
-  const how =
-    run.spawnError !== null
-      ? `could not be run (${run.spawnError})`
-      : run.timedOut
-        ? "ran out of time"
-        : `ended with ${run.exitCode ?? run.signal}`;
-  return {
-    ok: false,
-    text: `The preview \`${shell([command.command, ...command.args])}\` ${how}: ${printed}`,
-  };
-}
+/** A no is the last word on its scope; the spec of a run never changes, so what else could change it is named. */
+export const deniedText = (jobId: string, at: string): string =>
+  `The user denied this scope (${at}), and the same scope is not asked for again in this run. A changed spec needs a new run; when what \`${jobId}\` depends on or a script that it runs changed, \`resume --retry ${jobId}\` asks for the new scope.`;
 
 const block = (jobId: string, value: { code: string; detail: string }): JournalRecord[] => [
   { type: "job", jobId, patch: { block: value } },
 ];
 
 /** SHA-256 of everything that the approval covers; any change of it asks again. */
-async function approvalScope(s: Session, job: PlanJob): Promise<string> {
+async function approvalScope(s: Session, job: PlanJob, place: ApprovalPlace): Promise<string> {
   const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
   const covered = {
     runId: s.runId,
@@ -150,7 +110,10 @@ async function approvalScope(s: Session, job: PlanJob): Promise<string> {
     attempt: job.riskTier === RISK_TIERS[3] ? jobState(s, job.id).attempts + 1 : null,
     effect: job.effect,
     cwd: job.cwd,
-    baseCommit: s.graph.repo?.baseCommit ?? null,
+    baseCommit: baseCommitOf(s, job),
+    // Base and dependencies merged: what the worktree will start from.
+    startCommit: place.commit,
+    setup: place.commit === null ? [] : s.graph.worktreeSetup,
     ownedPaths: job.ownedPaths,
     outputs: job.outputs,
     tools: job.tools,
@@ -159,7 +122,7 @@ async function approvalScope(s: Session, job: PlanJob): Promise<string> {
     preview: job.preview,
     rollback: job.rollback,
     verification: job.verification,
-    scripts: await scriptsOfScope(job, job.repo ?? job.cwd),
+    scripts: await scriptsOfScope(s, job, place),
     briefSha256: fixedBriefSha256(s, job),
     dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
     runtime: candidate?.runtime ?? null,

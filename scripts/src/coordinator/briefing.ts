@@ -36,17 +36,8 @@ export async function makeBriefing(
   job: PlanJob,
   place: Workplace,
 ): Promise<Result<Briefing, BriefingFault>> {
-  const inputs = await placeInputs({
-    cwd: place.cwd,
-    inputs: job.inputs,
-    source: (id) => {
-      const last = jobState(s, id).attemptRecords.at(-1);
-      return last === undefined
-        ? null
-        : { artifactsDir: jobFile(s.runDir, id, "artifacts"), artifacts: last.artifacts };
-    },
-  });
-  if (!inputs.ok) return err({ code: inputs.error.code, detail: inputs.error.detail });
+  const inputs = await placeJobInputs(s, { cwd: place.cwd, inputs: job.inputs });
+  if (!inputs.ok) return inputs;
   const brief = writeBrief({
     job,
     cwd: place.cwd,
@@ -63,6 +54,23 @@ export async function makeBriefing(
     if (!written.ok) return err({ code: written.error.code, detail: written.error.detail });
   }
   return ok({ text: brief.text, sha256: sha256(brief.text), inputs: inputs.value });
+}
+
+/** Verifies plain inputs in `cwd` and copies there what other jobs hand over. */
+export async function placeJobInputs(
+  s: Session,
+  o: { readonly cwd: string; readonly inputs: PlanJob["inputs"] },
+): Promise<Result<readonly InputFact[], BriefingFault>> {
+  const placed = await placeInputs({
+    ...o,
+    source: (id) => {
+      const last = jobState(s, id).attemptRecords.at(-1);
+      return last === undefined
+        ? null
+        : { artifactsDir: jobFile(s.runDir, id, "artifacts"), artifacts: last.artifacts };
+    },
+  });
+  return placed.ok ? placed : err({ code: placed.error.code, detail: placed.error.detail });
 }
 
 /** The part of a brief that the frozen plan alone decides; what dependencies and inputs add is fingerprinted apart. */

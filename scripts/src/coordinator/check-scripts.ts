@@ -2,10 +2,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PlanJob } from "../core/runtime.ts";
-import { ensureDir, readTextIfPresent, sha256File, writePrivate } from "../host/files.ts";
-import { filesOfCommand } from "../prove/check-files.ts";
+import { ensureDir, readTextIfPresent, writePrivate } from "../host/files.ts";
+import { digestNow, filesOfCommand, outsideFilesOfCommand } from "../prove/check-files.ts";
 import type { LayerOneResult } from "../prove/verify.ts";
-import { jobDir } from "./session.ts";
+import type { ApprovalPlace } from "./approval-place.ts";
+import { jobDir, type Session } from "./session.ts";
 
 type Scripts = LayerOneResult["scripts"];
 
@@ -18,18 +19,23 @@ export function writeScripts(runDir: string, jobId: string, scripts: Scripts): v
   writePrivate(file, `${JSON.stringify(scripts)}\n`);
 }
 
-/** Files of a job's past checks that are not what they were, relative to `root`. Empty also when the place is gone. */
+/** Files of a job's past checks that are not what they were: relative to `root`, absolute, or names on `searchPath`. Empty also when the place is gone. */
 export async function changedScripts(o: {
   readonly runDir: string;
   readonly jobId: string;
   readonly root: string;
+  readonly searchPath: string;
 }): Promise<string[]> {
   const text = readTextIfPresent(fileOf(o.runDir, o.jobId));
   if (text === null || !existsSync(o.root)) return [];
   const changed = new Set<string>();
-  for (const { path, sha256 } of parse(text)) {
-    const now = await sha256File(join(o.root, path));
-    if ((now?.sha256 ?? null) !== sha256) changed.add(path);
+  for (const { path, sha256, outside } of parse(text)) {
+    const now = await digestNow({
+      path: outside === true ? path : join(o.root, path),
+      cwd: o.root,
+      searchPath: o.searchPath,
+    });
+    if (now !== sha256) changed.add(path);
   }
   return [...changed];
 }
@@ -43,21 +49,36 @@ function parse(text: string): Scripts {
   }
 }
 
-/** What an approval of this job covers beside the argument vectors: the scripts that they name. */
+/** What an approval of this job covers beside the argument vectors: all that they run, as it is in the tree of the job. */
 export async function scriptsOfScope(
+  s: Pick<Session, "env" | "graph">,
   job: PlanJob,
-  root: string,
+  place: ApprovalPlace,
 ): Promise<{ path: string; sha256: string | null }[]> {
+  const declared = (command: PlanJob["verification"][number]) => ({
+    argv: [command.command, ...command.args],
+    cwd: command.cwd === null ? place.cwd : place.folder(command.cwd),
+  });
   const commands = [
-    ...(job.invocation === null ? [] : [[job.invocation.command, ...job.invocation.args]]),
+    ...(job.invocation === null
+      ? []
+      : [{ argv: [job.invocation.command, ...job.invocation.args], cwd: place.cwd }]),
     ...[job.preview, job.rollback].flatMap((plan) =>
-      plan?.kind === "command" ? [[plan.command.command, ...plan.command.args]] : [],
+      plan?.kind === "command" ? [declared(plan.command)] : [],
     ),
-    ...job.verification.map((command) => [command.command, ...command.args]),
+    ...job.verification.map(declared),
+    ...(place.commit === null
+      ? []
+      : s.graph.worktreeSetup.map(({ command, args }) => ({ argv: [command, ...args], cwd: place.cwd }))),
   ];
+  const { root } = place;
+  const searchPath = s.env.get("PATH") ?? "";
   const found = new Map<string, string | null>();
-  for (const argv of commands)
-    for (const { path, sha256 } of await filesOfCommand({ root, cwd: job.cwd, argv, deleted: [] }))
+  for (const command of commands)
+    for (const { path, sha256 } of [
+      ...(await filesOfCommand({ ...command, root, deleted: [] })),
+      ...(await outsideFilesOfCommand({ ...command, root, searchPath })),
+    ])
       found.set(path, sha256);
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, sha256]) => ({ path, sha256 }));
 }

@@ -24,6 +24,7 @@ import { transitiveDependencies } from "./readiness.ts";
 import { dropUnfinishedArbiters, reconcile } from "./reconcile.ts";
 import { revalidate } from "./revalidate.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
+import { removeScratches } from "./scratch.ts";
 import { jobState, type Session } from "./session.ts";
 import { traceStart } from "./trace-points.ts";
 import { createWake, type Wake } from "./wake.ts";
@@ -141,6 +142,7 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
     const below = blockDependents(s, job.id);
     if (below.length > 0) await s.commit(below);
   }
+  await removeScratches(s);
   await reconcile(s);
   await s.plane.refresh();
   await dropUnfinishedArbiters(s);

@@ -6,7 +6,7 @@ import { REOPENABLE_BLOCKS } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import type { JournalRecord } from "../state/records.ts";
-import { approvalWords } from "./approval.ts";
+import { approvalWords, deniedText } from "./approval.ts";
 import { endRejected } from "./dependents.ts";
 import {
   cancelNative,
@@ -137,6 +137,7 @@ async function decideApproval(
         : `\`${job.id}\` waits for no approval.`,
     );
   const decision = command.kind === "approve" ? "approved" : "denied";
+  const at = isoTime(s.clock.now());
   await s.commit([
     {
       type: "approval",
@@ -147,7 +148,7 @@ async function decideApproval(
         words: approvalWords(s, job),
         actor: command.actor,
         via: "command",
-        at: isoTime(s.clock.now()),
+        at,
         note: command.note === null ? null : s.redact(command.note),
         decision,
         attested: command.attested,
@@ -157,7 +158,7 @@ async function decideApproval(
       type: "job",
       jobId: job.id,
       patch: {
-        block: decision === "approved" ? null : { code: "denied", detail: "The user denied this scope." },
+        block: decision === "approved" ? null : { code: "denied", detail: deniedText(job.id, at) },
       },
     },
   ]);
@@ -165,7 +166,7 @@ async function decideApproval(
   return done(
     decision === "approved"
       ? `\`${job.id}\` may run with exactly this scope.`
-      : `\`${job.id}\` is blocked: denied.`,
+      : `\`${job.id}\` is blocked: denied. ${deniedText(job.id, at)}`,
   );
 }
 

@@ -267,6 +267,7 @@ async function layerOne(
     peers: o.peers,
     fixture: runFixture({ outputLines: lines, replay: (replayed) => replayDecision(s, o, replayed) }),
     mapCwd: (command) => mapCwd(place, job, command.cwd),
+    searchPath: s.env.get("PATH") ?? "",
     runCommand: verificationRunner(s, job, o.ordinal),
   });
   return verifyLayerOne(evidence);

@@ -7,7 +7,7 @@ import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
 import { bootId } from "../host/identity.ts";
 import { decideAfterInterruption } from "../plan/resume.ts";
-import { endTree, sweepMarker } from "../run/kill.ts";
+import { endTree, markedProcesses } from "../run/kill.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { blockDependents } from "./dependents.ts";
 import { attemptMarker, jobState, type Session } from "./session.ts";
@@ -58,8 +58,15 @@ async function endOrphan(
     return ended.gone;
   }
   // The coordinator died between the start and the record of the pid: only the marker can tell.
-  const left = await sweepMarker(marker);
-  for (const pid of left) {
+  return endMarked(s, (found) => found === marker);
+}
+
+/** Ends every process whose marker matches; true when nothing of them is alive. */
+export async function endMarked(
+  s: Pick<Session, "clock">,
+  matches: (marker: string) => boolean,
+): Promise<boolean> {
+  for (const { pid, marker } of await markedProcesses(matches)) {
     const ended = await endTree({
       pid,
       startTime: null,

@@ -112,7 +112,12 @@ async function outputReasons(s: Session, job: PlanJob, last: Attempt): Promise<s
 /** A check that would do something else now says nothing about the work any more. */
 async function scriptReasons(s: Session, job: PlanJob, last: Attempt): Promise<string[]> {
   const place = knownWorkplace(s, job, last);
-  const changed = await changedScripts({ runDir: s.runDir, jobId: job.id, root: place.root });
+  const changed = await changedScripts({
+    runDir: s.runDir,
+    jobId: job.id,
+    root: place.root,
+    searchPath: s.env.get("PATH") ?? "",
+  });
   return changed
     .filter((path) => place.worktree !== null || !changedLater(s, job, path))
     .map((path) => `check script \`${path}\` changed`);

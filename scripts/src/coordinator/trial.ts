@@ -1,10 +1,8 @@
 /** A scratch worktree of a merge, where declared checks run on work that is not together anywhere else. Nothing of it stays. */
-import { existsSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Graph, PlanJob } from "../core/runtime.ts";
-import { sha256 } from "../host/files.ts";
-import { createWorktree, discardScratch } from "../run/worktree.ts";
 import { type CommandHost, runDeclaredCommand } from "./run-command.ts";
+import { TRIAL_ATTEMPT, withScratch } from "./scratch.ts";
 
 export interface TrialCheck {
   readonly jobId: string;
@@ -31,22 +29,14 @@ export interface TrialInput {
 export async function runTrial(
   o: TrialInput,
 ): Promise<{ readonly checks: readonly TrialCheck[]; readonly fault: string | null }> {
-  // `_` begins no job id, so neither folder nor branch can be a job's.
-  const path = join(o.host.runDir, "worktrees", `_${o.purpose}`);
-  const branch = `orchestrate/${o.host.runId}/_${o.purpose}-${sha256(o.commit).slice(0, 12)}`;
-  const scratch = { repo: o.repo, commonDir: o.commonDir, path, branch, commit: o.commit };
-  if (existsSync(path)) {
-    // Left by a coordinator that died: it held nobody's work.
-    await discardScratch(scratch);
-    rmSync(path, { recursive: true, force: true });
-  }
-  const made = await createWorktree({ ...scratch, baseCommit: o.commit, mergeCommits: [] });
-  if (!made.ok) return { checks: [], fault: `${made.error.code}: ${made.error.detail}` };
-  try {
-    return { checks: await runChecks(o, path), fault: null };
-  } finally {
-    await discardScratch(scratch);
-  }
+  const { runDir, runId } = o.host;
+  const { repo, commonDir, commit, purpose } = o;
+  const tried = await withScratch({ runDir, runId, repo, commonDir, commit, purpose }, (path) =>
+    runChecks(o, path),
+  );
+  return tried.ok
+    ? { checks: tried.value, fault: null }
+    : { checks: [], fault: `${tried.error.code}: ${tried.error.detail}` };
 }
 
 async function runChecks(o: TrialInput, path: string): Promise<TrialCheck[]> {
@@ -78,8 +68,8 @@ async function runChecks(o: TrialInput, path: string): Promise<TrialCheck[]> {
   return checks;
 }
 
-/** A folder of the repository, in the scratch worktree. */
-function placeIn(path: string, repo: string, cwd: string): string {
+/** A folder of the repository, in a worktree of it. */
+export function placeIn(path: string, repo: string, cwd: string): string {
   const below = relative(repo, cwd);
   return below.startsWith("..") ? path : join(path, below);
 }
@@ -100,7 +90,7 @@ async function runOne(
     timeoutMs: command.timeoutMs,
     label: command.label,
     jobId: command.job.id,
-    attempt: 0,
+    attempt: TRIAL_ATTEMPT,
     maxOutputBytes: command.job.maxOutputBytes,
   });
   const shown = `\`${command.argv.join(" ")}\``;

@@ -19,13 +19,18 @@ export interface Finding {
 }
 
 /** Empty for a job whose last attempt did not succeed: there is nothing that could still hold. */
-export async function verifyJob(view: RunView, id: string): Promise<Finding[]> {
+export async function verifyJob(
+  view: RunView,
+  id: string,
+  /** `PATH` of the commands. */
+  searchPath: string,
+): Promise<Finding[]> {
   const state = view.state.jobs[id];
   const plan = view.graph.jobs.find((job) => job.id === id);
   const attempt = state?.attemptRecords.at(-1);
   if (state === undefined || plan === undefined || attempt === undefined || attempt.status !== "success")
     return [];
-  const o: Subject = { runDir: view.runDir, plan, state, attempt };
+  const o: Subject = { runDir: view.runDir, plan, state, attempt, searchPath };
   return [
     ...attempt.checks.map(({ id: check, ok, detail }) => ({
       job: id,
@@ -45,6 +50,7 @@ interface Subject {
   readonly plan: PlanJob;
   readonly state: State["jobs"][string];
   readonly attempt: Attempt;
+  readonly searchPath: string;
 }
 
 const rootOf = ({ plan, state }: Subject): string => state.worktree ?? plan.repo ?? plan.cwd;
@@ -130,7 +136,12 @@ async function branch(o: Subject): Promise<Finding[]> {
 }
 
 async function scripts(o: Subject): Promise<Finding[]> {
-  const changed = await changedScripts({ runDir: o.runDir, jobId: o.plan.id, root: rootOf(o) });
+  const changed = await changedScripts({
+    runDir: o.runDir,
+    jobId: o.plan.id,
+    root: rootOf(o),
+    searchPath: o.searchPath,
+  });
   return changed.map((path) => ({
     job: o.plan.id,
     check: `script ${path}`,

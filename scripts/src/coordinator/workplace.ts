@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
-import { missingFrom } from "../run/merge.ts";
+import { mergeBases, missingFrom } from "../run/merge.ts";
 import { createWorktree, removeWorktree, worktreeGitDir } from "../run/worktree.ts";
 import type { DependencyCommit } from "../run/worktree-fault.ts";
 import { transitiveDependencies } from "./readiness.ts";
@@ -38,15 +38,9 @@ export async function makeWorkplace(
   attempt: number,
 ): Promise<Result<Workplace, WorkplaceFault>> {
   if (job.isolation === "none") return sharedWorkplace(s, job);
-  const repo = job.repo;
-  if (repo === null)
-    return err({
-      code: "no-git",
-      detail: `\`${job.cwd}\` is not inside a git repository; run \`git init\` and commit once.`,
-    });
-  const gitDir = gitDirOf(repo);
-  if (gitDir === null) return err({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` });
-  const commonDir = commonDirOf(gitDir);
+  const found = repoOf(job);
+  if (!found.ok) return found;
+  const { repo, commonDir } = found.value;
   const base = await baseFor(s, job);
   if (!base.ok) return base;
   const path = worktreePath(s.runDir, job.id);
@@ -70,6 +64,38 @@ export async function makeWorkplace(
     baseCommit: made.value.baseCommit,
     notes: made.value.notes,
   });
+}
+
+/** The commit that an isolated job's worktree will start from now: base and dependencies merged. */
+export async function startingCommit(
+  s: Session,
+  job: PlanJob,
+): Promise<Result<{ repo: string; commit: string }, WorkplaceFault>> {
+  const repo = repoOf(job);
+  if (!repo.ok) return repo;
+  const base = await baseFor(s, job);
+  if (!base.ok) return base;
+  const merged = await mergeBases({
+    repo: repo.value.repo,
+    baseCommit: base.value.commit,
+    mergeCommits: base.value.merge,
+  });
+  return merged.ok
+    ? ok({ repo: repo.value.repo, commit: merged.value.commit })
+    : err({ code: merged.error.code, detail: merged.error.detail });
+}
+
+function repoOf(job: PlanJob): Result<{ repo: string; commonDir: string }, WorkplaceFault> {
+  const { repo } = job;
+  if (repo === null)
+    return err({
+      code: "no-git",
+      detail: `\`${job.cwd}\` is not inside a git repository; run \`git init\` and commit once.`,
+    });
+  const gitDir = gitDirOf(repo);
+  return gitDir === null
+    ? err({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` })
+    : ok({ repo, commonDir: commonDirOf(gitDir) });
 }
 
 /** The same place again, for an attempt whose process ended or that a harness works on. */
@@ -109,7 +135,8 @@ export function baseCommitOf(s: Session, job: PlanJob): string | null {
   return known.find((repo) => repo.topLevel === job.repo)?.baseCommit ?? null;
 }
 
-const rootOf = (s: Session, cwd: string): string =>
+/** The workspace root that a folder without git lies in. */
+export const rootOf = (s: Session, cwd: string): string =>
   s.graph.workspaceRoots.find(
     (root) => !relative(root, cwd).startsWith("..") && !isAbsolute(relative(root, cwd)),
   ) ?? cwd;

@@ -9,7 +9,7 @@ export async function setUpWorktree(
   s: Session,
   job: PlanJob,
   attempt: number,
-  place: Workplace,
+  place: Pick<Workplace, "cwd">,
 ): Promise<{ code: string; detail: string } | null> {
   for (const [at, command] of s.graph.worktreeSetup.entries()) {
     const argv = [command.command, ...command.args];

@@ -1,16 +1,28 @@
-/** Which files of the workspace decide what a verification command does. */
+/** Which files decide what a declared command does: those of the workspace that it names, and what else it runs. */
 import { lstatSync, realpathSync } from "node:fs";
-import { basename, isAbsolute, relative } from "node:path";
+import { basename, isAbsolute, relative, resolve } from "node:path";
+import { executedFile, onSearchPath } from "../host/executed.ts";
 import { safeRelative } from "../host/inside.ts";
-import { hashInside } from "../host/safe-path.ts";
+import { programAt, shellWords, type WordRole, wordRoles } from "./check-roles.ts";
 
 export interface CheckFile {
   /** Relative to the checkout's root. */
   readonly path: string;
-  /** Null when it was deleted or cannot be read. */
+  /** Null when it was deleted or cannot be read. Of a link: what it leads to. */
   readonly sha256: string | null;
   /** Not named on the argv, but read by the named program. */
   readonly implied: boolean;
+  /** The command only looks at it: it is the work that is checked, not part of the check. */
+  readonly reads: boolean;
+}
+
+/** What a command runs that is no file of the workspace. */
+export interface OutsideFile {
+  /** Absolute, or a bare name that is looked up on the search path. */
+  readonly path: string;
+  readonly sha256: string | null;
+  /** False: known by real path, size and time. */
+  readonly content: boolean;
 }
 
 const IMPLIED: Readonly<Record<string, readonly string[]>> = {
@@ -34,8 +46,8 @@ const EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", 
 
 /**
  * Files named on the argv (`scripts/check.sh`, `--config=x.json`, `node scripts/check` for `check.js`,
- * `python -m tests.check`), links followed inside the root, plus what well-known programs read by themselves.
- * `deleted` makes a file that is gone count as named.
+ * `python -m tests.check`), in a text for a shell those that can be run, links followed inside the root, plus what
+ * well-known programs read by themselves. `deleted` makes a file that is gone count as named.
  */
 export async function filesOfCommand(o: {
   readonly root: string;
@@ -47,20 +59,88 @@ export async function filesOfCommand(o: {
   if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
   const deleted = new Set(o.deleted);
   const there = (path: string): boolean => deleted.has(path) || isFile(o.root, path);
-  const completes = COMPLETING.test(basename(o.argv[0] ?? ""));
-  const named = new Set<string>();
+  const named = new Map<string, WordRole>();
+  for (const { word, role } of wordsOf(o.argv))
+    for (const path of below(o.root, prefix, word))
+      if (there(path))
+        for (const real of withTarget(o.root, path)) named.set(real, stronger(named.get(real), role));
   const implied = new Set<string>();
-  for (const [i, token] of o.argv.entries())
-    for (const candidate of i === 0 ? program(token) : candidates(token, completes))
-      for (const path of below(o.root, prefix, candidate))
-        if (there(path)) for (const real of withTarget(o.root, path)) named.add(real);
   for (const name of IMPLIED[basename(o.argv[0] ?? "")] ?? [])
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
-  return Promise.all([
-    ...[...named].sort().map((path) => fact(o.root, path, false)),
-    ...[...implied].sort().map((path) => fact(o.root, path, true)),
+  const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
+  const facts = await Promise.all([
+    ...[...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, role]) => fact(o.root, { path, role })),
+    ...[...implied].sort().map((path) => fact(o.root, { path, role: null })),
   ]);
+  // Any word of a shell's text may be a file that is only written or looked at.
+  const onlyInText = (path: string): boolean => inText.has(path) && named.get(path) === "content";
+  return facts.filter((one) => one.implied || !one.reads || !onlyInText(one.path));
 }
+
+/** What is run from outside the workspace: the program, a script of an interpreter, a configuration. */
+export async function outsideFilesOfCommand(o: {
+  readonly root: string;
+  readonly cwd: string;
+  readonly argv: readonly string[];
+  /** `PATH` of the command. */
+  readonly searchPath: string;
+}): Promise<readonly OutsideFile[]> {
+  const found = new Map<string, OutsideFile>();
+  for (const at of new Set([0, programAt(o.argv)])) {
+    const name = o.argv[at] ?? "";
+    const path = onSearchPath(name, o);
+    if (path === null) continue;
+    const file = await executedFile(path, { programs: "by-time" });
+    found.set(name, { path: name, sha256: file?.sha256 ?? null, content: file?.content === true });
+  }
+  for (const { word, role } of wordsOf(o.argv)) {
+    const path = resolve(o.cwd, word);
+    if (role === "reads" || word.includes("\0") || isInside(o.root, path)) continue;
+    const file = await executedFile(path);
+    if (file === null || (role === "content" && !file.script && !file.executable)) continue;
+    found.set(path, { path, sha256: file.sha256, content: file.content });
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The digest of one of these files now, by the same rule. */
+export async function digestNow(o: {
+  readonly path: string;
+  readonly cwd: string;
+  readonly searchPath: string;
+}): Promise<string | null> {
+  const path = isAbsolute(o.path) ? o.path : onSearchPath(o.path, o);
+  if (path === null) return null;
+  const file = await executedFile(path, { programs: isAbsolute(o.path) ? "by-content" : "by-time" });
+  return file?.sha256 ?? null;
+}
+
+function isInside(root: string, path: string): boolean {
+  const from = relative(root, path);
+  return from === "" || (!from.startsWith("..") && !isAbsolute(from));
+}
+
+/** Every word that may name a file, as it may be completed, with what it is to the command. */
+function wordsOf(argv: readonly string[]): { word: string; role: WordRole }[] {
+  const completes = COMPLETING.test(basename(argv[0] ?? ""));
+  const roles = wordRoles(argv);
+  return [
+    ...argv.flatMap((token, i) =>
+      (i === 0 ? program(token) : candidates(token, completes)).map((word) => ({
+        word,
+        role: roles[i] ?? "content",
+      })),
+    ),
+    ...shellWords(argv)
+      .filter((word) => word.length <= 1_000)
+      .map((word) => ({ word, role: "content" as const })),
+  ];
+}
+
+const STRENGTH: Readonly<Record<WordRole, number>> = { reads: 0, content: 1, decides: 2 };
+
+const stronger = (a: WordRole | undefined, b: WordRole): WordRole =>
+  a !== undefined && STRENGTH[a] >= STRENGTH[b] ? a : b;
 
 /** A program without a slash is looked up on PATH, never in the workspace. */
 const program = (token: string): string[] => (token.includes("/") ? [token] : []);
@@ -117,7 +197,15 @@ function withTarget(root: string, path: string): string[] {
   }
 }
 
-async function fact(root: string, path: string, implied: boolean): Promise<CheckFile> {
-  const found = await hashInside(root, path);
-  return { path, sha256: found.ok ? found.value.sha256 : null, implied };
+/** `role` null: implied. What can be run is part of the check wherever it is named, but where nothing is run at all. */
+async function fact(
+  root: string,
+  { path, role }: { readonly path: string; readonly role: WordRole | null },
+): Promise<CheckFile> {
+  const file = await executedFile(`${root}/${path}`);
+  const runs =
+    role === null ||
+    role === "decides" ||
+    (role === "content" && (file === null || file.script || file.executable));
+  return { path, sha256: file?.sha256 ?? null, implied: role === null, reads: !runs };
 }

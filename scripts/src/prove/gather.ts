@@ -2,7 +2,7 @@
 import { isAbsolute, relative } from "node:path";
 import type { PlanJob } from "../core/runtime.ts";
 import { hashInside, resolveInside } from "../host/safe-path.ts";
-import { filesOfCommand } from "./check-files.ts";
+import { filesOfCommand, outsideFilesOfCommand } from "./check-files.ts";
 import { findClaims } from "./claims.ts";
 import type { FixtureResult } from "./fixture.ts";
 import { outputOf, ownedBy, plainPath } from "./ownership.ts";
@@ -68,6 +68,8 @@ export interface GatherInput {
   readonly fixture: FixtureResult;
   /** Where a command of the spec with an absolute `cwd` runs: maps it into the worktree. */
   readonly mapCwd: (command: Command) => string;
+  /** `PATH` of the commands. */
+  readonly searchPath: string;
   readonly runCommand: RunCommand;
 }
 
@@ -127,7 +129,9 @@ async function verificationFact(
   const argv = [command.command, ...command.args];
   const cwd = input.mapCwd(command);
   const files = await filesOfCommand({ root: input.root, cwd, argv, deleted: input.changes.deleted });
-  const fact = { index, argv, files };
+  const { root, searchPath } = input;
+  const outside = await outsideFilesOfCommand({ root, cwd, argv, searchPath });
+  const fact = { index, argv, files, outside };
   const reason = whyNotRun(input, { cwdPrefix: o.cwdPrefix, cwd, files });
   if (reason !== null)
     return {

@@ -60,6 +60,13 @@ export interface VerificationFact {
     readonly path: string;
     readonly sha256: string | null;
     readonly implied: boolean;
+    readonly reads: boolean;
+  }[];
+  /** What it runs that is no file of the workspace: absolute paths, bare names on the search path. */
+  readonly outside: readonly {
+    readonly path: string;
+    readonly sha256: string | null;
+    readonly content: boolean;
   }[];
 }
 
@@ -111,11 +118,16 @@ export interface LayerOneResult {
   readonly artifacts: readonly Artifact[];
   /** Changes attributed to this job, relative to the checkout's root, sorted; ignored files of an own worktree are listed too. */
   readonly changedPaths: readonly string[];
-  /** Files that decided what the checks did, and their bytes: a later pass holds only while they are the same. */
+  /**
+   * Files that decided what the checks did, and their bytes: a later pass holds only while they are the same. Programs that
+   * the system installs are not among them: a resume after an update must not repeat work that was paid for.
+   */
   readonly scripts: readonly {
     readonly index: number;
+    /** Relative to the checkout's root; with `outside` absolute, or a bare name on the search path. */
     readonly path: string;
     readonly sha256: string | null;
+    readonly outside?: true;
   }[];
   /** The question the output ends with, bounded. */
   readonly question: string | null;
@@ -156,9 +168,12 @@ export function verifyLayerOne(e: LayerOneEvidence): LayerOneResult {
     flags,
     artifacts,
     changedPaths: [...changes.own, ...changes.listed].sort(),
-    scripts: e.verification.flatMap(({ index, files }) =>
-      files.map(({ path, sha256 }) => ({ index, path, sha256 })),
-    ),
+    scripts: e.verification.flatMap(({ index, files, outside }) => [
+      ...files.map(({ path, sha256 }) => ({ index, path, sha256 })),
+      ...outside
+        .filter((file) => file.content)
+        .map(({ path, sha256 }) => ({ index, path, sha256, outside: true as const })),
+    ]),
     question,
     injectionFixture: e.fixture.status,
   };
@@ -244,7 +259,11 @@ function checkScripts(e: LayerOneEvidence, changes: Attributed): { checks: Check
           "check-changed",
         ),
       );
-    else if (touched.some((file) => changes.own.includes(file.path) || changes.listed.includes(file.path)))
+    else if (
+      touched.some(
+        (file) => !file.reads && (changes.own.includes(file.path) || changes.listed.includes(file.path)),
+      )
+    )
       edited = true;
   }
   return { checks, edited };

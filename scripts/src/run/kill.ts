@@ -39,12 +39,20 @@ export function endTree(options: EndTreeOptions): Promise<EndTreeResult> {
 }
 
 /** Pids of live processes that carry the marker in their environment, lowest first. */
-export async function sweepMarker(marker: string): Promise<readonly number[]> {
+export const sweepMarker = async (marker: string): Promise<readonly number[]> =>
+  (await markedProcesses((found) => found === marker)).map(({ pid }) => pid);
+
+/** Live processes that carry a marker which `matches`, with that marker, lowest pid first. */
+export async function markedProcesses(
+  matches: (marker: string) => boolean,
+): Promise<readonly { readonly pid: number; readonly marker: string }[]> {
   const table = await processTable();
   return [...table.markers]
-    .filter(([pid, found]) => pid !== process.pid && found.includes(marker))
-    .map(([pid]) => pid)
-    .sort((a, b) => a - b);
+    .flatMap(([pid, found]) => {
+      const marker = pid === process.pid ? undefined : found.find(matches);
+      return marker === undefined ? [] : [{ pid, marker }];
+    })
+    .sort((a, b) => a.pid - b.pid);
 }
 
 /** First waits between two looks, in ms; the last one repeats. */

@@ -313,8 +313,11 @@ export async function discardScratch(o: {
   readonly commit: string;
 }): Promise<Result<void, WorktreeFault>> {
   const admin = findAdmin(o.commonDir, o.path);
-  if (admin === null)
+  if (admin === null) {
+    // The branch is made before the registration.
+    await git(["update-ref", "-d", `refs/heads/${o.branch}`, o.commit], { cwd: o.repo });
     return err({ code: "worktree-missing", detail: `\`${o.path}\` is no worktree of \`${o.repo}\`` });
+  }
   return takeBack(o, admin.gitDir, o.commit);
 }
 

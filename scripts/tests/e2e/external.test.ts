@@ -1,8 +1,9 @@
 /** Work with an effect outside: it runs on the user's word for exactly this attempt, and never again on the same word. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { throwawayRepo } from "../support/throwaway-repo.ts";
+import { lockOwner } from "../../src/state/lock.ts";
+import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool, runDirOf, stateOf } from "../support/tool.ts";
 
 const tool = builtTool();
@@ -88,5 +89,145 @@ describe("work with an effect outside", () => {
     const [request] = asked.next;
     const file = /the last 1500 characters; all of it is in `([^`]+)`/.exec(request?.reason ?? "")?.[1];
     expect(readFileSync(file as string, "utf8")).toMatch(/^1\n2\n3\n/);
+  });
+});
+
+const readIfThere = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
+
+async function eventually<T>(look: () => T | null): Promise<T> {
+  for (;;) {
+    const found = look();
+    if (found !== null) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A job builds the script that the deployment runs; what lies in the checkout meanwhile is nobody's business. */
+function builtScene(o: { readonly preview: string; readonly script?: string }) {
+  const repo = throwawayRepo({ "README.md": "# external\n" });
+  const outside = join(repo.path, "..", "outside");
+  const effects = join(outside, "effects.txt");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "deploy.sh"), `echo one >> ${effects}\n`);
+  mkdirSync(join(repo.path, ".orchestrate"));
+  writeFileSync(
+    join(repo.path, ".orchestrate/runtimes.yaml"),
+    "runtimes:\n  - id: sh\n    command: sh\n    agent: false\n",
+  );
+  const script = o.script ?? join(outside, "deploy.sh");
+  const build = {
+    id: "build",
+    task: "implement",
+    runtime: "mock",
+    prompt: "build",
+    expected_output: "built.sh",
+    owned_paths: ["built.sh"],
+    outputs: [{ path: "built.sh" }],
+    verification: [{ command: "test", args: ["-s", "built.sh"] }],
+    mock: [{ write: { path: "built.sh", content: "cat README.md\n" } }, { say: "built" }],
+  };
+  const deploy = {
+    id: "deploy",
+    task: "implement",
+    effect: "external-destructive",
+    runtime: "sh",
+    prompt: "deploy",
+    expected_output: "deployed",
+    depends_on: ["build"],
+    owned_paths: ["out/**"],
+    checks: ["it is deployed"],
+    preview: { command: "sh", args: ["-c", o.preview] },
+    rollback: { command: "sh", args: ["-c", "echo rolled back"] },
+    invocation: { command: "sh", args: [script] },
+  };
+  writeFileSync(
+    join(repo.path, "jobs.json"),
+    JSON.stringify({ version: 1, defaults: { timeout: "1m" }, jobs: [build, deploy] }),
+  );
+  repo.commit("spec");
+  return {
+    repo,
+    outside,
+    call: (...args: string[]) => tool().json(args, { cwd: repo.path }),
+    ran: () => (existsSync(effects) ? readFileSync(effects, "utf8") : ""),
+    scopeOf: (runDir: string) => stateOf(runDir).jobs["deploy"]?.block?.scope as string,
+    /** Folders, registrations and branches of scratch places. */
+    left: (runDir: string) => [
+      ...readdirSync(join(runDir, "worktrees")).filter((name) => name.startsWith("_")),
+      ...repo
+        .git("worktree", "list", "--porcelain")
+        .split("\n")
+        .filter((line) => line.includes("/_")),
+      ...repo
+        .git("branch", "--list", "orchestrate/*")
+        .split("\n")
+        .filter((line) => line.includes("/_")),
+    ],
+  };
+}
+
+describe("the preview", () => {
+  it("runs in a tree like the job's own: with the work of dependencies, without uncommitted work, gone afterwards", async () => {
+    const { repo, call, scopeOf, left } = builtScene({ preview: "sh ./built.sh; ls; pwd" });
+    writeFileSync(join(repo.path, "README.md"), "not committed\n");
+    writeFileSync(join(repo.path, "loose.txt"), "not committed\n");
+    const asked = await call("run", "jobs.json", ...HARNESS);
+    const runDir = runDirOf(asked);
+    const [request] = asked.next;
+    expect([asked.code, request?.action]).toEqual([3, "request_approval"]);
+    const { printed, commit } =
+      /the preview, run in a worktree like the job's own \((?<commit>[0-9a-f]{12}) with the work of `build`, without uncommitted changes\), printed: (?<printed>[\s\S]*)/.exec(
+        request?.reason ?? "",
+      )?.groups ?? {};
+    expect(printed?.split("\n").slice(0, 4)).toEqual(["# external", "README.md", "built.sh", "jobs.json"]);
+    expect(left(runDir)).toEqual([]);
+    await call("approve", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    await call("wait", runDir, "--timeout", "30s");
+    const state = stateOf(runDir).jobs["deploy"];
+    expect(state?.baseCommit?.slice(0, 12)).toBe(commit);
+    expect([state?.status, left(runDir)]).toEqual(["success", []]);
+  });
+
+  it("leaves nothing behind when the coordinator dies in it", async () => {
+    const outside = temporaryFolder();
+    const pidFile = join(outside, "pid");
+    const once = join(outside, "once");
+    // The first time it says who it is and stays; the second time it ends.
+    const preview = `if [ -e ${once} ]; then echo again; else touch ${once}; echo $$ > ${pidFile}; exec sleep 300; fi`;
+    const { repo, call, left } = builtScene({ preview });
+    await call("run", "jobs.json", "--detach", ...HARNESS);
+    const runs = join(repo.path, "plans/reports");
+    const runDir = join(runs, readdirSync(runs)[0] as string);
+    const pid = await eventually(() => Number(readIfThere(pidFile).trim()) || null);
+    expect(left(runDir)).not.toEqual([]);
+    process.kill(lockOwner(runDir)?.pid as number, "SIGKILL");
+    const asked = await call("resume", runDir, ...HARNESS);
+    expect(asked.next.map((next) => next.action)).toEqual(["request_approval"]);
+    expect([left(runDir), isAlive(pid)]).toEqual([[], false]);
+  });
+});
+
+describe("a script outside the project", () => {
+  it("belongs to what is approved: another one is asked for again", async () => {
+    const { outside, call, ran, scopeOf } = builtScene({ preview: "true" });
+    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    const first = scopeOf(runDir);
+    writeFileSync(join(outside, "deploy.sh"), `echo two >> ${join(outside, "effects.txt")}\n`);
+    const old = await call("approve", runDir, "--job", "deploy", "--scope", first);
+    expect([old.next.map((next) => next.action), ran()]).toEqual([["request_approval"], ""]);
+    const second = scopeOf(runDir);
+    expect(second).not.toBe(first);
+    await call("approve", runDir, "--job", "deploy", "--scope", second);
+    await call("wait", runDir, "--timeout", "30s");
+    expect(ran()).toBe("two\n");
   });
 });

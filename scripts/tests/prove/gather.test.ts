@@ -1,9 +1,9 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import picomatch from "picomatch";
 import { describe, expect, it } from "vitest";
 import { sha256 } from "../../src/host/files.ts";
-import { filesOfCommand } from "../../src/prove/check-files.ts";
+import { filesOfCommand, outsideFilesOfCommand } from "../../src/prove/check-files.ts";
 import {
   type CommandRun,
   type GatherInput,
@@ -84,6 +84,7 @@ function input(
     peers: [],
     fixture: { status: "passed", detail: "", differences: [] },
     mapCwd: () => cwd,
+    searchPath: "/usr/bin:/bin",
     runCommand: async () => PASSED,
     ...rest,
   };
@@ -253,6 +254,109 @@ describe("the files of a check", () => {
     symlinkSync("check.sh", join(at, "linked.sh"));
     const found = await filesOfCommand({ root: at, cwd: at, argv: ["sh", "linked.sh"], deleted: [] });
     expect(found.map((file) => file.path)).toEqual(["check.sh", "linked.sh"]);
+  });
+});
+
+describe("what a command only looks at", () => {
+  it.each<[string, string[], string[]]>([
+    ["what a looker is given", ["test", "-s", "out.md"], []],
+    ["code that a linter reads", ["npx", "eslint", "src/a.js"], []],
+    ["code that a compiler reads", ["python3", "-m", "py_compile", "gen.py"], []],
+    ["syntax that is checked", ["node", "--check", "src/a.js"], []],
+    ["data for a script", ["node", "check.mjs", "out.json", "out.md"], ["check.mjs"]],
+    ["data in a text for a shell", ["sh", "-c", "grep -q done out.md && ./check.mjs"], ["check.mjs"]],
+    ["a script of any name", ["sh", "recipe"], ["recipe"]],
+    ["the rules of a linter", ["eslint", "--config", "rules.json", "src/a.js"], ["rules.json"]],
+    ["the configuration of a tool", ["tool", "--config=rules.json", "out.json"], ["rules.json"]],
+    ["tests that are named", ["npx", "vitest", "run", "src/a.js"], ["src/a.js"]],
+    ["what a wrapper starts", ["env", "A=1", "timeout", "60", "sh", "recipe"], ["recipe"]],
+  ])("is no part of the check: %s", async (_, argv, decides) => {
+    const at = folder({
+      "out.md": "x",
+      "out.json": "{}",
+      "src/a.js": "1",
+      "gen.py": "1",
+      "check.mjs": "1",
+      recipe: "true",
+      "rules.json": "{}",
+    });
+    chmodSync(join(at, "check.mjs"), 0o755);
+    const found = await filesOfCommand({ root: at, cwd: at, argv, deleted: [] });
+    expect(found.filter((file) => !file.reads).map((file) => file.path)).toEqual(decides);
+  });
+
+  it("raises no flag when the job made it", async () => {
+    const root = folder({ "out.md": "x" });
+    const job = { outputs: [declared("out.md")], verification: [command("test", "-s", "out.md")] };
+    const made = input(root, { job, changes: { ...NO_CHANGES, created: ["out.md"] } });
+    const result = verifyLayerOne(await gatherLayerOne(made));
+    expect([result.ok, result.flags]).toEqual([true, []]);
+  });
+});
+
+describe("what a command runs from outside", () => {
+  const scene = () => {
+    const root = folder({ "in.sh": "1" });
+    const outside = folder({
+      "deploy.sh": "echo 1\n",
+      "notes.txt": "n",
+      "bin/lint": "#!/bin/sh\n",
+      "bin/native": "ELF",
+    });
+    for (const name of ["lint", "native"]) chmodSync(join(outside, "bin", name), 0o755);
+    const ask = (...argv: string[]) =>
+      outsideFilesOfCommand({ root, cwd: root, argv, searchPath: join(outside, "bin") });
+    return { root, outside, ask };
+  };
+
+  it("is known by its bytes: a script by its path, a script on the search path", async () => {
+    const { outside, ask } = scene();
+    const script = join(outside, "deploy.sh");
+    const asked = () => ask("lint", script, join(outside, "notes.txt"), "in.sh");
+    const before = await asked();
+    expect(before).toEqual([
+      { path: script, sha256: sha256("echo 1\n"), content: true },
+      { path: "lint", sha256: sha256("#!/bin/sh\n"), content: true },
+    ]);
+    writeFileSync(script, "echo 2\n");
+    writeFileSync(join(outside, "bin/lint"), "#!/bin/bash\n");
+    expect((await asked()).map((file) => file.sha256)).toEqual([sha256("echo 2\n"), sha256("#!/bin/bash\n")]);
+  });
+
+  it("is known by path, size and time when the system installed it", async () => {
+    const { outside, ask } = scene();
+    const [before] = await ask("native");
+    expect(before?.content).toBe(false);
+    expect(await ask("native")).toEqual([before]);
+    utimesSync(join(outside, "bin/native"), 1, 1);
+    expect(await ask("native")).not.toEqual([before]);
+  });
+
+  it("is found behind a wrapper, in a text for a shell, and from a folder outside", async () => {
+    const { root, outside, ask } = scene();
+    expect((await ask("env", "A=1", "lint")).map((file) => file.path)).toEqual(["lint"]);
+    const text = `cd / && ${join(outside, "bin/lint")} >${join(outside, "notes.txt")}`;
+    expect((await ask("sh", "-c", text)).map((file) => file.path)).toEqual([join(outside, "bin/lint")]);
+    const from = await outsideFilesOfCommand({
+      root,
+      cwd: outside,
+      argv: ["sh", "deploy.sh"],
+      searchPath: "",
+    });
+    expect(from.map((file) => file.path)).toEqual([join(outside, "deploy.sh")]);
+  });
+
+  it("is what a link of the workspace leads to, and another when the link is turned", async () => {
+    const { root, outside } = scene();
+    symlinkSync(join(outside, "deploy.sh"), join(root, "linked.sh"));
+    const asked = async () =>
+      (await filesOfCommand({ root, cwd: root, argv: ["sh", "linked.sh"], deleted: [] })).map(
+        ({ path, sha256: digest }) => [path, digest],
+      );
+    expect(await asked()).toEqual([["linked.sh", sha256("echo 1\n")]]);
+    rmSync(join(root, "linked.sh"));
+    symlinkSync(join(outside, "notes.txt"), join(root, "linked.sh"));
+    expect(await asked()).toEqual([["linked.sh", sha256("n")]]);
   });
 });
 

@@ -37,6 +37,7 @@ export const verification = (o: Partial<VerificationFact> = {}): VerificationFac
   stdoutTail: "",
   stderrTail: "",
   files: [],
+  outside: [],
   ...o,
 });
 

@@ -412,7 +412,9 @@ describe("each clause alone", () => {
         ownWorktree: true,
         job: { ownedPaths: [] },
         changes: { modified: ["check.js"] },
-        verification: [verification({ files: [{ path: "check.js", sha256: HASH, implied: false }] })],
+        verification: [
+          verification({ files: [{ path: "check.js", sha256: HASH, implied: false, reads: false }] }),
+        ],
       }),
       "BAD_OUTPUT",
       "check-changed",
@@ -425,7 +427,9 @@ describe("each clause alone", () => {
         peers: [
           { jobId: "other", effect: "scoped-write", cwdPrefix: "", ownedPaths: ["check.js"], outputs: [] },
         ],
-        verification: [verification({ files: [{ path: "check.js", sha256: HASH, implied: false }] })],
+        verification: [
+          verification({ files: [{ path: "check.js", sha256: HASH, implied: false, reads: false }] }),
+        ],
       }),
       "BAD_OUTPUT",
       "check-changed",
@@ -582,7 +586,7 @@ describe("flags", () => {
   });
 
   it("a check script that the job owns and changed is flagged and passes", () => {
-    const files = [{ path: "src/check.js", sha256: HASH, implied: false }];
+    const files = [{ path: "src/check.js", sha256: HASH, implied: false, reads: false }];
     const result = verifyLayerOne(
       evidence({ changes: { modified: ["src/check.js"] }, verification: [verification({ files })] }),
     );

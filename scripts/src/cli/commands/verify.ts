@@ -13,7 +13,8 @@ export const handler: Handler = async (ctx, parsed) => {
   if (unknown !== null) return unknown;
   const findings: Finding[] = [];
   for (const job of run.value.graph.jobs)
-    if (wanted === undefined || job.id === wanted) findings.push(...(await verifyJob(run.value, job.id)));
+    if (wanted === undefined || job.id === wanted)
+      findings.push(...(await verifyJob(run.value, job.id, ctx.env.get("PATH") ?? "")));
   const bad = findings.filter((finding) => !finding.ok);
   return {
     exitCode: bad.length === 0 ? EXIT.done : EXIT.settledWithFaults,
