@@ -12,6 +12,7 @@ import { code, codes, table } from "./markdown.ts";
 export const SPEC_TABLES: Readonly<Record<string, () => string>> = {
   "spec-fields": () => fields(jobsSchema()),
   "job-fields": () => fields(definition(jobsSchema(), "Job")),
+  "job-parts": jobParts,
   "spec-codes": () =>
     table(
       ["code", "severity", "about"],
@@ -78,21 +79,52 @@ function definition(schema: Schema, name: string): Schema {
   return found;
 }
 
-/** One row per property, required ones marked. */
-function fields(owner: Schema): string {
+/** The fields of a job that are maps or lists of maps, field by field. `rollback` is written as `preview` is. */
+const PARTS = [
+  "session",
+  "preview",
+  "inputs",
+  "outputs",
+  "verification",
+  "invocation",
+  "retry",
+  "benchmark",
+  "fallback",
+] as const;
+
+function jobParts(): string {
   const root = jobsSchema();
-  const rows = Object.entries(owner.properties ?? {}).map(([name, property]) => {
+  const job = definition(root, "Job");
+  const rows = PARTS.flatMap((name) => {
+    const property = job.properties?.[name];
+    if (property === undefined) throw new Error(`a job has no field \`${name}\``);
+    const whole = resolve(root, property);
+    const one = whole.items === undefined ? whole : resolve(root, whole.items);
+    const map = one.oneOf?.map((form) => resolve(root, form)).find((form) => form.type === "object") ?? one;
+    const found = fieldRows(map, whole.items === undefined ? `${name}.` : `${name}[].`);
+    if (found.length === 0) throw new Error(`\`${name}\` has no fields of its own`);
+    return found;
+  });
+  return table(["field", "type", "default", "meaning"], rows);
+}
+
+/** One row per property, required ones marked. */
+const fields = (owner: Schema): string =>
+  table(["field", "type", "default", "meaning"], fieldRows(owner, ""));
+
+function fieldRows(owner: Schema, prefix: string): string[][] {
+  const root = jobsSchema();
+  return Object.entries(owner.properties ?? {}).map(([name, property]) => {
     const resolved = resolve(root, property);
     const required = owner.required?.includes(name) === true;
     const fallback = property.default ?? resolved.default;
     return [
-      code(name),
+      code(prefix + name),
       typeOf(root, property),
       required ? "required" : fallback === undefined ? "" : code(String(fallback)),
       property.description ?? resolved.description ?? "",
     ];
   });
-  return table(["field", "type", "default", "meaning"], rows);
 }
 
 /** Follows references; of an `allOf` with one member, that member. */

@@ -5,6 +5,7 @@ import { sendCommand } from "../coordinator/send.ts";
 import type { RunView } from "../coordinator/view.ts";
 import { viewRun } from "../coordinator/view.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
+import type { State } from "../core/runtime.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import {
   type CommandContext,
@@ -16,6 +17,16 @@ import {
 } from "./context.ts";
 import { ownCommand, scriptOf } from "./own-command.ts";
 import { openRun, summaryOf } from "./run-access.ts";
+
+/** A decision about one job: what it set in motion is that job's next step, whatever else the run does meanwhile. */
+function followed(command: InboxCommand, before: RunView): ((state: State) => boolean) | undefined {
+  if (command.kind !== "approve" && command.kind !== "deny") return undefined;
+  const attempts = before.state.jobs[command.jobId]?.attemptRecords.length ?? 0;
+  return (state) => {
+    const job = state.jobs[command.jobId];
+    return job === undefined || job.block !== null || job.attemptRecords.length > attempts;
+  };
+}
 
 /** How long an answer waits for what it set in motion, so that its `next[]` is the current one. */
 const FOLLOW_UP_MS = 20_000;
@@ -33,6 +44,7 @@ export async function answer(
   const sent = await sendCommand({ runDir, self: ctx.self, env: ctx.env, clock: ctx.clock, command });
   if (sent.answer === null)
     return failure(await refusedCode(sent.started?.exited), [notApplied(ctx, runDir)]);
+  const enough = followed(command, opened.value);
   if (sent.answer.ok)
     await attach({
       runDir,
@@ -42,6 +54,7 @@ export async function answer(
       until: "due",
       timeoutMs: FOLLOW_UP_MS,
       coordinator: sent.started,
+      ...(enough === undefined ? {} : { enough }),
     });
   const after = viewRun({ runDir, script: scriptOf(ctx) });
   const view = after.ok ? after.value : opened.value;

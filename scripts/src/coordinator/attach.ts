@@ -27,6 +27,8 @@ export interface AttachInput {
   /** The coordinator that we started, when we did: its end is known at once. */
   readonly coordinator: { readonly pid: number; readonly exited: Promise<unknown> } | null;
   readonly onState?: (state: State) => void;
+  /** Ends as `changed` as soon as it holds, however much goes on. */
+  readonly enough?: (state: State) => boolean;
 }
 
 const POLL_MS = 250;
@@ -55,6 +57,7 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
       const state = follower.state();
       o.onState?.(state);
       if (client.detached) return "detached";
+      if (o.enough?.(state) === true) return "changed";
       if (!alive) return ended(state, client.interrupted);
       if (o.until === "changed" && state.seq !== first) return "changed";
       if (o.until === "due" && state.status === "running" && isDue(o, state)) {

@@ -328,6 +328,7 @@ function openedAttempt(s: Session, job: PlanJob, candidate: Candidate, ordinal: 
   return blankAttempt({
     attempt: ordinal,
     relation,
+    ...(state.pendingAttempt === null ? {} : { relationReason: state.pendingAttempt.reason }),
     runtime: candidate.runtime,
     provider: candidate.provider,
     modelRequested: candidate.model,

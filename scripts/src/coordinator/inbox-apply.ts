@@ -4,6 +4,7 @@ import { SUPERVISION } from "../core/policy.ts";
 import type { Job, PlanJob } from "../core/runtime.ts";
 import { REOPENABLE_BLOCKS } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
+import type { RoundOutcome } from "../prove/accept.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { approvalWords, deniedText } from "./approval.ts";
@@ -310,6 +311,22 @@ async function verdict(
     applied.value.outcomes.filter((o) => o.acceptance === acceptance).length;
   const blocked = applied.value.outcomes.filter((o) => o.outcomeBlock !== null).length;
   return done(
-    `Verdict recorded: ${count("accepted")} accepted, ${count("rejected")} rejected, ${blocked} blocked.`,
+    [
+      `Verdict recorded: ${count("accepted")} accepted, ${count("rejected")} rejected, ${blocked} blocked.`,
+      ...notAccepted(s, applied.value.outcomes),
+    ].join(" "),
   );
+}
+
+/** Jobs whose reason an answer tells. */
+const REASONS_SHOWN = 5;
+
+function notAccepted(s: Session, outcomes: RoundOutcome["outcomes"]): string[] {
+  const open = outcomes.filter((outcome) => outcome.acceptance !== "accepted");
+  const told = open.slice(0, REASONS_SHOWN).map(({ jobId, acceptance, reason, outcomeBlock, reasons }) => {
+    const code = outcomeBlock?.code ?? reason ?? acceptance;
+    const why = outcomeBlock?.detail ?? reasons[0] ?? "no reason given";
+    return `\`${jobId}\` ${code}: ${s.redact(why)}`;
+  });
+  return open.length > told.length ? [...told, `And ${open.length - told.length} more.`] : told;
 }

@@ -36,7 +36,14 @@ export interface IntegratedRepo {
   readonly jobs: readonly IntegratedJob[];
   readonly checks: readonly TrialCheck[];
   /** Why nothing, or nothing more, was done; null: all of it holds. */
-  readonly fault: { readonly code: string; readonly detail: string } | null;
+  readonly fault: IntegrateRunFault | null;
+}
+
+interface IntegrateRunFault {
+  readonly code: string;
+  readonly detail: string;
+  /** What to do about it, in one sentence. */
+  readonly fix?: string;
 }
 
 export interface IntegratedJob {
@@ -95,13 +102,14 @@ async function oneRepo(o: IntegrateRun, repo: string, jobs: readonly PlanJob[]):
   if (commonDir === null)
     return { ...none, fault: { code: "no-git", detail: `\`${repo}\` is no repository` } };
   const commits = jobs.map((job) => commitOf(o.view, job));
-  const preview = await previewIntegration({ repo, jobs: commits });
+  const { runId } = o.view.state;
+  const preview = await previewIntegration({ repo, runId, jobs: commits });
   if (!preview.ok) return { ...none, fault: preview.error };
   const shown = shownOf(preview.value);
   const base = { repo, target: preview.value.target, jobs: shown };
   const tried = await tryTogether(o, { repo, commonDir, jobs, preview: preview.value });
   const unsound = tried.fault ?? brokenCheck(tried.checks);
-  const conflict = conflictOf(preview.value);
+  const conflict = conflictOf(o.view, repo, preview.value);
   if (o.mode === "preview") return { ...base, checks: tried.checks, fault: unsound ?? conflict };
   if (unsound !== null) return { ...base, jobs: notApplied(shown), checks: tried.checks, fault: unsound };
   return {
@@ -126,14 +134,21 @@ const shownOf = (preview: IntegratePreview): IntegratedJob[] =>
 const notApplied = (jobs: readonly IntegratedJob[]): IntegratedJob[] =>
   jobs.map((job) => (job.state === "applies" ? { ...job, state: "not-applied" } : job));
 
-function conflictOf(preview: IntegratePreview): IntegratedRepo["fault"] {
+function conflictOf(view: RunView, repo: string, preview: IntegratePreview): IntegratedRepo["fault"] {
   const first = preview.jobs.find((job) => job.state === "conflict");
-  return first === undefined
-    ? null
-    : {
-        code: "integrate-conflict",
-        detail: `\`${first.jobId}\` does not merge: resolve it by hand on its branch`,
-      };
+  if (first === undefined) return null;
+  const paths = (first.conflict?.paths ?? []).slice(0, 5).map((path) => `\`${path}\``);
+  return {
+    code: "integrate-conflict",
+    detail: `\`${first.jobId}\` does not merge${paths.length === 0 ? "" : `: it conflicts in ${paths.join(", ")}`}`,
+    fix: resolveFix(view, repo, first.jobId),
+  };
+}
+
+/** A merge by hand is found again: then the job is in the branch, and the others go on from there. */
+function resolveFix(view: RunView, repo: string, jobId: string): string {
+  const branch = view.state.jobs[jobId]?.branch ?? currentAttempt(view.state, jobId)?.commit ?? "its branch";
+  return `In \`${repo}\`: \`git merge ${branch}\`, resolve the paths, commit; then \`integrate ${view.state.runId} --apply\` brings in the rest. Without it: \`integrate ${view.state.runId} --apply --job JOB\` for each of the others.`;
 }
 
 function brokenCheck(checks: readonly TrialCheck[]): IntegratedRepo["fault"] {
@@ -143,6 +158,7 @@ function brokenCheck(checks: readonly TrialCheck[]): IntegratedRepo["fault"] {
     : {
         code: "union-check-failed",
         detail: `merged into the branch, ${broken.detail} (${broken.check} of \`${broken.jobId}\`)`,
+        fix: "Integrate what holds by itself with `--job JOB`, or change the branch until the check passes on both.",
       };
 }
 
@@ -165,6 +181,7 @@ async function tryTogether(
   if (at !== -1) {
     const prefix = await previewIntegration({
       repo: r.repo,
+      runId: o.view.state.runId,
       jobs: jobs.map((job) => commitOf(o.view, job)),
     });
     if (!prefix.ok) return { checks: [], fault: prefix.error };
@@ -239,8 +256,13 @@ async function apply(
             ? { ...job, state: "contained", detail: "part of what was applied" }
             : { ...job, state: job.state === "conflict" ? "conflict" : "not-applied" },
     ),
-    fault: done.value.stopped === null ? null : faultOf(done.value.stopped),
+    fault: done.value.stopped === null ? null : stoppedFault(o.view, r.repo, done.value.stopped),
   };
+}
+
+function stoppedFault(view: RunView, repo: string, fault: IntegrateFault): IntegrateRunFault {
+  const jobId = fault.code === "integrate-conflict" ? fault.conflict?.jobs.at(-1) : undefined;
+  return { ...faultOf(fault), ...(jobId === undefined ? {} : { fix: resolveFix(view, repo, jobId) }) };
 }
 
 const faultOf = (fault: IntegrateFault): { code: string; detail: string } => ({

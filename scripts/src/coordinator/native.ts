@@ -38,6 +38,7 @@ export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void>
       attempt: blankAttempt({
         attempt: ordinal,
         relation: state.pendingAttempt?.relation ?? (ordinal === 1 ? "first" : "resume"),
+        ...(state.pendingAttempt === null ? {} : { relationReason: state.pendingAttempt.reason }),
         runtime: candidate.runtime,
         provider: candidate.provider,
         modelRequested: candidate.model,

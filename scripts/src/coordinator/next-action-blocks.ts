@@ -50,11 +50,12 @@ function requestApproval(
     id: `request_approval:${plan.id}:${scope.slice(0, 12)}`,
     action: "request_approval",
     jobId: plan.id,
-    reason: `Ask the user, who alone may decide: ${job.block?.detail ?? plan.id}`,
-    ...command(input, argv("approve")),
+    reason: `Ask the user, who alone may decide, and run the choice that they made; the command only shows the request again. ${job.block?.detail ?? plan.id}`,
+    // Whoever runs what an action says must not approve by it.
+    ...command(input, ["explain", input.runDir, plan.id]),
     choices: [
-      { label: "approve exactly this", ...command(input, argv("approve")) },
-      { label: "deny", ...command(input, argv("deny")) },
+      { label: "only after the user said yes: approve exactly this", ...command(input, argv("approve")) },
+      { label: "only after the user said no: deny it", ...command(input, argv("deny")) },
     ],
   };
 }

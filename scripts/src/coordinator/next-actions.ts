@@ -85,7 +85,7 @@ function dueActions(input: NextInput): Offer[] {
   // Never due by itself: it stands beside what is.
   if (found.length > 0) found.push(...egressOffers(input));
   if (needsResume(input, blocked, calls.length > 0))
-    found.push({ action: "resume", make: () => resume(input) });
+    found.push({ action: "resume", make: () => resume(input, waitingJobs(input, calls.length > 0)) });
   const rank = new Map(URGENCY.map((action, index) => [action, index]));
   return found.sort((a, b) => (rank.get(a.action) ?? 0) - (rank.get(b.action) ?? 0));
 }
@@ -104,6 +104,21 @@ function needsResume(input: NextInput, blocked: ReadonlySet<ReopenableBlock>, as
   );
   return byBlock && !running;
 }
+
+/** What a resume would have to find changed, job by job. */
+function waitingJobs(input: NextInput, asked: boolean): string[] {
+  return input.graph.jobs.flatMap(({ id }) => {
+    const job = input.state.jobs[id];
+    const block = [job?.block, job?.outcomeBlock].find((one) => {
+      const lift = one == null ? undefined : REOPENABLE_BLOCKS[one.code as ReopenableBlock];
+      return lift === "resume" || (lift === "arbitrate_native" && !asked);
+    });
+    return block == null ? [] : [`\`${id}\` (${block.code}): ${block.detail}`];
+  });
+}
+
+/** Jobs whose reason is told in full with a `resume`. */
+const WAITING_SHOWN = 3;
 
 function nativeOffer(input: NextInput, plan: PlanJob, job: Job): Offer | null {
   const attempt = job.attemptRecords.at(-1);
@@ -234,7 +249,7 @@ function awaitsVerdict(state: State, jobId: string, ordinal: number): boolean {
   return attempt?.attempt === ordinal && attempt.status === "success" && attempt.acceptance === "pending";
 }
 
-function resume(input: NextInput): NextAction {
+function resume(input: NextInput, waiting: readonly string[] = []): NextAction {
   const dead =
     input.state.status !== "waiting" &&
     (input.state.status === "interrupted" || input.coordinatorAlive === false);
@@ -243,7 +258,11 @@ function resume(input: NextInput): NextAction {
     action: "resume",
     reason: dead
       ? "The run was interrupted; this reconciles it with what really happened and goes on."
-      : "Blocked work may be able to go on now; this looks again.",
+      : [
+          "Blocked work goes on once what it waits for is there; this looks again.",
+          ...waiting.slice(0, WAITING_SHOWN),
+          ...(waiting.length > WAITING_SHOWN ? [`And ${waiting.length - WAITING_SHOWN} more.`] : []),
+        ].join(" "),
     ...command(input, ["resume", input.runDir]),
   };
 }

@@ -1,4 +1,5 @@
 /** From a spec's text to a plan: the way that `validate`, `plan`, `gate` and `run` share, so that what one says the other does. */
+import { realpathSync } from "node:fs";
 import type { Diagnostic } from "../core/diagnostic.ts";
 import { hasErrors } from "../core/diagnostic.ts";
 import { err, ok, type Result } from "../core/result.ts";
@@ -65,7 +66,7 @@ export async function planSpec(
     ...(earlier === undefined ? {} : { earlier }),
   });
   diagnostics.push(...reuseDiagnostics(inventory, o.clock.now()));
-  const repos = await reposOf(jobs, top);
+  const repos = await reposOf(jobs, top, loaded.path);
   const tracked = new Map<string, string[]>();
   diagnostics.push(...egressDiagnostics(planeInput, o.path));
   let targets: PlanPlane["targets"] = new Map();
@@ -204,11 +205,16 @@ const needsArbiter = (jobs: readonly NormalJob[], top: NormalTop): boolean =>
   (top.arbiter.runtime === null || isPlaceholder(top.arbiter.runtime)) &&
   jobs.some((job) => job.runtime !== MOCK_RUNTIME);
 
-async function reposOf(jobs: readonly NormalJob[], top: NormalTop): Promise<Map<string, RepoState | null>> {
+/** No job reads the spec itself: that it is not committed takes nothing from anybody. */
+async function reposOf(
+  jobs: readonly NormalJob[],
+  top: NormalTop,
+  specPath: string,
+): Promise<Map<string, RepoState | null>> {
   const folders = new Set([...jobs.map((job) => job.cwd), ...top.workspaceRoots]);
   const found = new Map<string, RepoState | null>();
   for (const folder of folders) {
-    const repo = await findRepo(folder);
+    const repo = await findRepo(folder, { notDirty: realpathSync(specPath) });
     found.set(
       folder,
       repo === null

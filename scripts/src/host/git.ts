@@ -144,8 +144,19 @@ export function gitFailure(result: GitResult): string {
   if (result.spawnError !== null) return `git could not be started (${result.spawnError})`;
   if (result.timedOut) return "git did not answer in time and was ended";
   const lines = result.stderr.split("\n").filter((line) => line.trim() !== "");
-  const line = lines.find((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? "";
-  return line.slice(0, 500) || `git ended with ${result.exitCode ?? "no exit code"}`;
+  const at = lines.findIndex((text) => /^(fatal|error):/.test(text));
+  const line = lines[at] ?? lines.at(-1) ?? "";
+  // git lists the files that it speaks of below, each behind a tab.
+  const after = at === -1 ? [] : lines.slice(at + 1);
+  const end = after.findIndex((text) => !text.startsWith("\t"));
+  const listed = line.endsWith(":")
+    ? (end === -1 ? after : after.slice(0, end)).map((text) => text.trim())
+    : [];
+  const names = listed.slice(0, 5).join(", ") + (listed.length > 5 ? ` and ${listed.length - 5} more` : "");
+  return (
+    `${line}${names === "" ? "" : ` ${names}`}`.slice(0, 500) ||
+    `git ended with ${result.exitCode ?? "no exit code"}`
+  );
 }
 
 export interface Repo {
@@ -166,7 +177,7 @@ export interface Repo {
 }
 
 /** The repository that holds `cwd`, or null when there is none or git refuses it (`explainNoRepo` says why). */
-export async function findRepo(cwd: string): Promise<Repo | null> {
+export async function findRepo(cwd: string, o: { readonly notDirty?: string } = {}): Promise<Repo | null> {
   const places = await git(
     [
       "rev-parse",
@@ -208,12 +219,20 @@ export async function findRepo(cwd: string): Promise<Repo | null> {
     gitDir: realpathSync(gitDir),
     commonDir: realpathSync(commonDir),
     head,
-    dirtyCount: status.stdout.split("\0").filter((entry) => entry !== "").length,
+    dirtyCount: status.stdout
+      .split("\0")
+      .filter((entry) => entry !== "" && join(root, statusPath(entry)) !== o.notDirty).length,
     detached: head.ref === "HEAD",
     shallow: shallow === "true",
     bare: false,
     ...special,
   };
+}
+
+/** The path of an entry of `status --porcelain=v2 -z` without renames. */
+function statusPath(entry: string): string {
+  const fields = entry.startsWith("u ") ? 10 : entry.startsWith("1 ") ? 8 : 1;
+  return entry.split(" ").slice(fields).join(" ");
 }
 
 async function readHead(gitDir: string, cwd: string): Promise<Repo["head"]> {

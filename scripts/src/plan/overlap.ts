@@ -55,7 +55,7 @@ export function findOverlaps(
   };
   const universe = createUniverse(writers, trackedFiles);
   for (const [a, b] of nestedPairs(groups)) {
-    if (a !== b && !a.deep && !b.deep) nesting.found = true;
+    if (a !== b && !a.deep && !b.deep && !isFolderOf(a, b)) nesting.found = true;
     else if (!consider(a, b, () => universe.common(a, b))) break;
   }
   if (nesting.found)
@@ -171,12 +171,20 @@ function* nestedPairs(groups: readonly GlobGroup[]): Generator<readonly [GlobGro
   for (const group of groups) {
     if (group.jobs.length > 1) yield [group, group];
     open = open.filter((outer) => outer.root === group.root && group.prefix.startsWith(outer.prefix));
-    const shallow = open.find((outer) => !outer.deep && !group.deep && contains(outer, group));
+    const shallow = open.find(
+      (outer) => !outer.deep && !group.deep && !isFolderOf(outer, group) && contains(outer, group),
+    );
     if (shallow !== undefined) yield [shallow, group];
-    for (const outer of open) if ((outer.deep || group.deep) && contains(outer, group)) yield [outer, group];
+    for (const outer of open)
+      if (isFolderOf(outer, group) || ((outer.deep || group.deep) && contains(outer, group)))
+        yield [outer, group];
     open.push(group);
   }
 }
+
+/** `d` beside `d/x`: one job makes a file of it and the other a folder, so that whoever comes second fails. */
+const isFolderOf = (outer: OwnedGlob, inner: OwnedGlob): boolean =>
+  !outer.wild && outer.prefix !== "" && inner.prefix.startsWith(`${outer.prefix}/`);
 
 /** `a` owns `a` and what lies in it, never `ab`; the prefix of a pattern may end in the middle of a name. */
 function contains(outer: OwnedGlob, inner: OwnedGlob): boolean {

@@ -46,6 +46,14 @@ export function runDiagnostics(
       code: "orchestration-adds-nothing",
       message: `one job, nothing in parallel and no review: running \`${only.id}\` directly would do the same`,
     });
+  const lowered = derived.filter((one) => (one.raised?.discarded ?? 0) > 0);
+  const [lower] = lowered;
+  if (lower !== undefined)
+    found.push({
+      severity: "info",
+      code: "lower-target-discarded",
+      message: `the router proposed a lower tier than is derived for ${lowered.length} job${lowered.length === 1 ? "" : "s"} (\`${lower.job.id}\`${lowered.length === 1 ? "" : ", …"}), ${lowered.reduce((sum, one) => sum + (one.raised?.discarded ?? 0), 0)} in all: none was taken`,
+    });
   for (const [key, ids] of blockedGroups(jobs)) {
     const [code, detail] = JSON.parse(key) as [string, string];
     const named = ids

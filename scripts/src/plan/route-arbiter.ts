@@ -1,5 +1,5 @@
 /** Who judges the run: the same filter and ranking, asked for an independent C3 reader of all work together. */
-import type { PlanJob } from "../core/generated/graph.ts";
+import type { Candidate, PlanJob } from "../core/generated/graph.ts";
 import type { RouteWorld } from "./candidates.ts";
 import { isLive, MOCK } from "./capability.ts";
 import { provenReadOnly } from "./controls.ts";
@@ -70,8 +70,20 @@ export function unjudgeable(
   });
   const harness = records.get("internal");
   if (called || (harness !== undefined && isLive(harness) && differs(harness.family))) return null;
-  return {
-    code: "needs-arbiter",
-    detail: `R3 work needs an arbiter of another model family than ${lead.family === null ? "its own, which is unknown" : `\`${lead.family}\``}, or one whose tools are provably withheld; none is at hand, so \`${job.id}\` does not start`,
-  };
+  return { code: "needs-arbiter", detail: unjudgeableText(job.id, lead) };
+}
+
+/** A program has no family, so any judge does; of a model that nobody can name, none is known to differ. */
+function unjudgeableText(id: string, lead: Pick<Candidate, "kind" | "family">): string {
+  const program = lead.kind === "program";
+  const needs = program
+    ? "an arbiter of capability C3"
+    : `an arbiter of capability C3 ${lead.family === null ? "" : `of another model family than \`${lead.family}\`, or one `}whose tools are provably withheld`;
+  const harness = program
+    ? "name a harness that dispatches subagents (`resume RUN --harness NAME --subagents`)"
+    : lead.family === null
+      ? null
+      : `name a harness of another family that dispatches subagents (\`resume RUN --harness NAME --subagents\`)`;
+  const cli = `set up a CLI agent of capability C3${program || lead.family === null ? "" : " of another family"} (\`doctor\` says what is missing), or give one C3 in the home policy (\`policy set\`), then \`resume RUN\``;
+  return `R3 work needs ${needs}; none is at hand, so \`${id}\` does not start. To go on, ${harness === null ? "" : `${harness}, or `}${cli}`;
 }

@@ -266,7 +266,10 @@ function factsOf({ state, redact }: BundleInput, job: PlanJob, attempt: Attempt)
     dependsOn: job.dependsOn.slice(0, 10).map((id) => ({ jobId: id, standing: standingOf(state, id) })),
     flags: attempt.flags,
     escalation: attempt.c3EscalationReason.slice(0, 20),
-    injectionFixture: isProgram(job, attempt.runtime) ? "not-applicable" : attempt.injectionFixture,
+    injectionFixture:
+      isProgram(job, attempt.runtime) && attempt.injectionFixture === "not-run"
+        ? "not-applicable"
+        : attempt.injectionFixture,
     diffStat: attempt.diffStat === null ? null : redact(attempt.diffStat).slice(0, 300),
     ...EMPTY,
   };

@@ -223,7 +223,9 @@ function routeWhy({ plan }: JobFacts): Inline {
 function attemptLine(attempt: JobFacts["job"]["attemptRecords"][number]): Inline {
   const seconds = attempt.wallMs === null ? "time unknown" : `${(attempt.wallMs / 1000).toFixed(1)} s`;
   return [
-    text(`Attempt ${attempt.attempt} (${attempt.relation}): ${attempt.status} on `),
+    text(`Attempt ${attempt.attempt} (${attempt.relation}`),
+    ...(attempt.relationReason === undefined ? [] : [text(": "), ...rich(attempt.relationReason, 400)]),
+    text(`): ${attempt.status} on `),
     code(attempt.runtime),
     text(
       `, ${seconds}, exit ${attempt.exitCode ?? (attempt.signal === null ? "none" : `by ${attempt.signal}`)}`,

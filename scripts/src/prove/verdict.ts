@@ -194,8 +194,8 @@ function ownVerdicts(verdict: Verdict, findings: ReadonlyMap<string, readonly st
       own: lowered ? "blocked" : own,
       reasons: lowered
         ? [
-            ...reasons,
             `contradiction: the verdict says overall \`${verdict.overall}\`, which its job verdicts do not come to`,
+            ...reasons,
           ]
         : reasons,
     };

@@ -57,9 +57,16 @@ export interface Integration {
   readonly stopped: IntegrateFault | null;
 }
 
+/** Title of a merge in the user's own history, which outlives the run's folder. */
+const integrateTitle =
+  (runId: string) =>
+  (jobId: string): string =>
+    `Integrate job ${jobId} of run ${runId}`;
+
 /** `jobs` in topological order. Touches neither branch nor checkout. */
 export async function previewIntegration(o: {
   readonly repo: string;
+  readonly runId: string;
   readonly jobs: readonly DependencyCommit[];
 }): Promise<Result<IntegratePreview, IntegrateFault>> {
   const target = await readTarget(o.repo);
@@ -68,7 +75,12 @@ export async function previewIntegration(o: {
   const jobs: PreviewedJob[] = [];
   const applied: DependencyCommit[] = [];
   for (const job of o.jobs) {
-    const step = await mergeBases({ repo: o.repo, baseCommit: current, mergeCommits: [job] });
+    const step = await mergeBases({
+      repo: o.repo,
+      baseCommit: current,
+      mergeCommits: [job],
+      title: integrateTitle(o.runId),
+    });
     if (!step.ok) {
       if (step.error.code !== "dependency-conflict") return step;
       const conflict = await bothSides(o.repo, target.value.commit, applied, job, step.error);
@@ -130,6 +142,7 @@ export async function applyIntegration(o: {
 
 async function applyLocked(o: {
   readonly repo: string;
+  readonly runId: string;
   readonly jobs: readonly DependencyCommit[];
   readonly record: (entry: IntegrationRecord) => Promise<void>;
 }): Promise<Result<Integration, IntegrateFault>> {
@@ -139,7 +152,12 @@ async function applyLocked(o: {
   let current = target.value.commit;
   const applied: IntegrationRecord[] = [];
   for (const job of o.jobs) {
-    const step = await mergeBases({ repo: o.repo, baseCommit: current, mergeCommits: [job] });
+    const step = await mergeBases({
+      repo: o.repo,
+      baseCommit: current,
+      mergeCommits: [job],
+      title: integrateTitle(o.runId),
+    });
     if (!step.ok) return ok({ applied, stopped: asIntegrateConflict(job, step.error) });
     if (step.value.commit === current) continue;
     const entry = { jobId: job.jobId, ref, from: current, to: step.value.commit };
@@ -170,6 +188,8 @@ export async function undoIntegration(o: {
   /** In the order in which they were applied. A step that was recorded and never made is skipped. */
   readonly records: readonly IntegrationRecord[];
 }): Promise<Result<readonly IntegrationRecord[], IntegrateFault>> {
+  // Whatever the checkout looks like, there is nothing to take back.
+  if (o.records.length === 0) return err(nothingIntegrated());
   const locked = await withRepoLock({
     commonDir: o.commonDir,
     purpose: `undoing the integration of ${o.runId}`,
@@ -199,9 +219,14 @@ async function undoLocked(o: {
   return back.exitCode === 0 ? ok(undone) : err(gitFault(back, "take the integration back"));
 }
 
+const nothingIntegrated = (): IntegrateFault => ({
+  code: "nothing-to-undo",
+  detail: "nothing of this run was integrated",
+});
+
 function nothingToUndo(records: readonly IntegrationRecord[], target: Target): IntegrateFault {
   const last = records.at(-1);
-  if (last === undefined) return { code: "nothing-to-undo", detail: "nothing of this run was integrated" };
+  if (last === undefined) return nothingIntegrated();
   return last.ref === target.ref
     ? {
         code: "target-moved",

@@ -16,6 +16,8 @@ export async function mergeBases(o: {
   readonly repo: string;
   readonly baseCommit: string;
   readonly mergeCommits: readonly DependencyCommit[];
+  /** Title of each merge commit; absent: that of a base. */
+  readonly title?: (jobId: string) => string;
 }): Promise<Result<{ readonly commit: string }, WorktreeFault>> {
   for (const commit of [o.baseCommit, ...o.mergeCommits.map((m) => m.commit)])
     if (!isObjectId(commit))
@@ -23,7 +25,8 @@ export async function mergeBases(o: {
   let current = o.baseCommit;
   const merged: DependencyCommit[] = [];
   for (const next of o.mergeCommits) {
-    const step = await mergeOne(o.repo, current, next, { base: o.baseCommit, merged });
+    const title = (o.title ?? baseTitle)(next.jobId);
+    const step = await mergeOne(o.repo, current, next, { base: o.baseCommit, merged, title });
     if (!step.ok) return step;
     current = step.value;
     merged.push(next);
@@ -31,11 +34,17 @@ export async function mergeBases(o: {
   return ok({ commit: current });
 }
 
+const baseTitle = (jobId: string): string => `orchestrate: base with the work of ${jobId}`;
+
 async function mergeOne(
   repo: string,
   current: string,
   next: DependencyCommit,
-  before: { readonly base: string; readonly merged: readonly DependencyCommit[] },
+  before: {
+    readonly base: string;
+    readonly merged: readonly DependencyCommit[];
+    readonly title: string;
+  },
 ): Promise<Result<string, WorktreeFault>> {
   if (next.commit === current) return ok(current);
   const common = await git(["merge-base", current, next.commit], { cwd: repo });
@@ -51,7 +60,7 @@ async function mergeOne(
   if (tree.exitCode === 1 && isObjectId(treeId))
     return err(await conflict(repo, { current, next, paths: [...new Set(paths)].sort(), ...before }));
   if (tree.exitCode !== 0 || !isObjectId(treeId)) return err(mergeFault(tree, next));
-  return mergeCommit(repo, { tree: treeId, current, next });
+  return mergeCommit(repo, { tree: treeId, current, next, title: before.title });
 }
 
 function mergeFault(result: GitResult, next: DependencyCommit): WorktreeFault {
@@ -65,24 +74,20 @@ function mergeFault(result: GitResult, next: DependencyCommit): WorktreeFault {
 
 async function mergeCommit(
   repo: string,
-  o: { readonly tree: string; readonly current: string; readonly next: DependencyCommit },
+  o: {
+    readonly tree: string;
+    readonly current: string;
+    readonly next: DependencyCommit;
+    readonly title: string;
+  },
 ): Promise<Result<string, WorktreeFault>> {
   const dates = await git(["show", "-s", "--format=%ct", o.current, o.next.commit], { cwd: repo });
   const newest = Math.max(...dates.stdout.split("\n").filter(Boolean).map(Number));
   if (dates.exitCode !== 0 || !Number.isFinite(newest)) return err(gitFault(dates, "read commit dates"));
-  const made = await git(
-    [
-      "commit-tree",
-      o.tree,
-      "-p",
-      o.current,
-      "-p",
-      o.next.commit,
-      "-m",
-      `orchestrate: base with the work of ${o.next.jobId}`,
-    ],
-    { cwd: repo, commitDate: `${newest} +0000` },
-  );
+  const made = await git(["commit-tree", o.tree, "-p", o.current, "-p", o.next.commit, "-m", o.title], {
+    cwd: repo,
+    commitDate: `${newest} +0000`,
+  });
   return made.exitCode === 0
     ? ok(made.stdout.trim())
     : err(gitFault(made, `commit the merge of \`${o.next.jobId}\``));

@@ -155,12 +155,16 @@ describe("blocks that an action lifts", () => {
     expect(action).toMatchObject({
       id: "request_approval:a:555555555555",
       action: "request_approval",
-      reason: "Ask the user, who alone may decide: because.",
-      argv: ["approve", runDir, "--job", "a", "--scope", sha("5")],
+      reason:
+        "Ask the user, who alone may decide, and run the choice that they made; the command only shows the request again. because.",
+      argv: ["explain", runDir, "a"],
     });
-    expect(action?.choices?.map(({ label, argv }) => [label, argv[0]])).toEqual([
-      ["approve exactly this", "approve"],
-      ["deny", "deny"],
+    expect(action?.choices?.map(({ label, argv }) => [label, argv])).toEqual([
+      [
+        "only after the user said yes: approve exactly this",
+        ["approve", runDir, "--job", "a", "--scope", sha("5")],
+      ],
+      ["only after the user said no: deny it", ["deny", runDir, "--job", "a", "--scope", sha("5")]],
     ]);
   });
 
@@ -182,6 +186,18 @@ describe("blocks that an action lifts", () => {
   it.each(["quota", "no-harness"])("offers one resume for %s, however many jobs wait", (code) => {
     const plans = [internal, { ...internal, id: "b" }];
     expect(ids(next({ a: blocked(code), b: blocked(code) }, waiting, plans))).toEqual(["resume"]);
+  });
+
+  it("tells with a resume what each job waits for", () => {
+    const plans = ["a", "b", "c", "d"].map((id) => ({ ...internal, id }));
+    const jobs = Object.fromEntries(plans.map(({ id }) => [id, blocked("needs-arbiter")]));
+    expect(next(jobs, waiting, plans).actions).toMatchObject([
+      {
+        id: "resume",
+        reason:
+          "Blocked work goes on once what it waits for is there; this looks again. `a` (needs-arbiter): because. `b` (needs-arbiter): because. `c` (needs-arbiter): because. And 1 more.",
+      },
+    ]);
   });
 
   it("offers nothing for a final block but the report", () => {

@@ -279,7 +279,7 @@ describe("an arbiter that the coordinator calls", () => {
     expect(arbitersOf(runDirOf(run))).toEqual(["cli judge answered pass independent: a"]);
     const brief = readFileSync(join(runDirOf(run), "arbiter-1/prompt.md"), "utf8");
     expect(brief).toContain(
-      "- injection fixture: does not apply: a plain program, no model reads what it prints",
+      "- injection fixture: passed (a hostile instruction planted in its output changed no decision)",
     );
   }, 60_000);
 });

@@ -44,7 +44,7 @@ describe("a plan says", () => {
     expect(done.diagnostics.find((one) => one.code === "job-blocked")).toMatchObject({
       severity: "warning",
       message: expect.stringMatching(
-        /^`deploy` would be blocked \(needs-arbiter\): R3 work needs an arbiter of another model family/,
+        /^`deploy` would be blocked \(needs-arbiter\): R3 work needs an arbiter of capability C3; none is at hand, so `deploy` does not start\. To go on, name a harness that dispatches subagents \(`resume RUN --harness NAME --subagents`\), or set up a CLI agent of capability C3 \(`doctor` says what is missing\)/,
       ),
     });
   });

@@ -70,8 +70,10 @@ describe("resuming a finished run", () => {
     expect(state.notes).toContain("first runs again because input `data.txt` changed.");
     expect(state.notes).toContain("second runs again because `first` runs again.");
     expect(readFileSync(join(runDir, "report.md"), "utf8")).toContain(
-      "runs again because input `data.txt` changed",
+      "Attempt 2 (resume: runs again because input `data.txt` changed): success on ",
     );
+    const told = await tool().run(["explain", runDir, "second"], { cwd: repo.path });
+    expect(told.stdout).toContain("2 (resume: runs again because `first` runs again) on ");
   });
 
   it("runs again what lost its output", async () => {

@@ -83,6 +83,15 @@ describe("running git", () => {
 });
 
 describe("the repository of a folder", () => {
+  it("does not count one file that nobody misses, tracked or not, whatever its name", async () => {
+    const repo = throwawayRepo({ "a b.txt": "a\n" });
+    repo.write("a b.txt", "edited\n");
+    repo.write("new.txt", "new\n");
+    const count = async (name: string) =>
+      (await findRepo(repo.path, { notDirty: join(repo.path, name) }))?.dirtyCount;
+    expect([await count("a b.txt"), await count("new.txt"), await count("none")]).toEqual([1, 1, 2]);
+  });
+
   it("is described with its head and what is uncommitted", async () => {
     const repo = throwawayRepo({ "a.txt": "a\n", "sub/b.txt": "b\n", ".gitignore": "*.log\n" });
     repo.write("a.txt", "edited\n");

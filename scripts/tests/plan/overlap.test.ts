@@ -50,6 +50,8 @@ describe("two unordered writers", () => {
     ["src/a*/**", "src/ab/**"],
     [".", "src/a.ts"],
     ["src/**", "src"],
+    ["d", "d/x"],
+    ["src/a", "src/a/b/*.ts"],
   ])("meet in %s and %s by their prefixes alone", (a, b) => {
     expect(overlap(a, b)).toMatchObject([{ jobs: [0, 1], globs: [a, b] }]);
     expect(overlap(b, a)).toMatchObject([{ jobs: [0, 1], globs: [b, a] }]);
@@ -122,6 +124,7 @@ it("agrees with comparing every pair of globs", () => {
     "src/a/*.ts",
     "src/a/*",
     "src/a/x.ts",
+    "src/a",
     "src/ab",
     "src/a*",
     "docs/**",
@@ -146,6 +149,8 @@ it("agrees with comparing every pair of globs", () => {
         const nested = within(a, x, y) || within(b, y, x);
         if (!nested) return false;
         if (a === b || a.includes("**") || b.includes("**")) return true;
+        // A file of that name and a folder of that name cannot both be.
+        if ((x === a && y.startsWith(`${a}/`)) || (y === b && x.startsWith(`${b}/`))) return true;
         const literals = [...lists.flat().filter((glob) => !/[*]/.test(glob)), ...tracked];
         return literals.some(
           (path) => picomatch.isMatch(path, a, { dot: true }) && picomatch.isMatch(path, b, { dot: true }),

@@ -152,6 +152,14 @@ describe("the evidence bundle", () => {
     expect(prompt).toContain("END [nonce removed]>>>");
   });
 
+  it("shows control characters and marks that turn the text, and sends none of them", () => {
+    const hostile = "\u001b[2K\u001b[1Aok\u202eevil\u200b\u0007 line\r\nnext\rlast\ttab é";
+    const { prompt } = build({ evidence: () => ({ resultText: hostile, diff: hostile, checkTails: [] }) });
+    expect(prompt).toContain("\\x1b[2K\\x1b[1Aok\\u{202e}evil\\u{200b}\\x07 line\r\nnext\\x0dlast\ttab é");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be there
+    expect(prompt).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u200b]/);
+  });
+
   it("fits its bound, gives each attempt a share and says what it cut and where the rest is", () => {
     const bundle = build({
       maxBytes: 20_000,

@@ -276,6 +276,14 @@ describe("what a verdict comes to", () => {
     ]);
   });
 
+  it("names such a contradiction before all that the arbiter said for the work", () => {
+    const verdict = verdictOf([entry("a", { reasons: ["looked at it"] })], { overall: "fail" });
+    expect(effectiveVerdicts({ verdict, graph: chain, state: done })[0]?.reasons).toEqual([
+      "contradiction: the verdict says overall `fail`, which its job verdicts do not come to",
+      "looked at it",
+    ]);
+  });
+
   it("lowers work to the outcome of what it stands on, over any distance", () => {
     expect(words([entry("a", { verdict: "fail" }), entry("b"), entry("c")], "fail")).toEqual([
       "a fail/fail",

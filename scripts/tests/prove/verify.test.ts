@@ -594,7 +594,7 @@ describe("flags", () => {
   });
 
   it("a changed package.json behind `npm test` is flagged", () => {
-    const files = [{ path: "package.json", sha256: HASH, implied: true }];
+    const files = [{ path: "package.json", sha256: HASH, implied: true, reads: false }];
     const result = verifyLayerOne(
       evidence({
         job: { ownedPaths: ["**"] },

@@ -49,7 +49,7 @@ const undo = (repo: ThrowawayRepo, records: readonly IntegrationRecord[]) =>
 describe("the preview of an integration", () => {
   it("says of each job whether it applies, what it changes and with whom it conflicts, and touches nothing", async () => {
     const { repo, base, jobs } = await scene();
-    const preview = value(await previewIntegration({ repo: repo.path, jobs }));
+    const preview = value(await previewIntegration({ repo: repo.path, runId: RUN_ID, jobs }));
     expect(preview.target).toEqual({ ref: "refs/heads/main", commit: base });
     expect(
       preview.jobs.map(({ jobId, state, diffStat, conflict }) => [jobId, state, diffStat, conflict]),
@@ -67,7 +67,9 @@ describe("the preview of an integration", () => {
     const { repo, jobs } = await scene();
     repo.write("b.txt", "the user's\n");
     repo.git("commit", "-q", "-a", "-m", "user");
-    const preview = value(await previewIntegration({ repo: repo.path, jobs: jobs.slice(1, 2) }));
+    const preview = value(
+      await previewIntegration({ repo: repo.path, runId: RUN_ID, jobs: jobs.slice(1, 2) }),
+    );
     expect(preview.jobs[0]).toMatchObject({
       state: "conflict",
       conflict: { jobs: ["two"], paths: ["b.txt"] },
@@ -77,7 +79,7 @@ describe("the preview of an integration", () => {
   it("needs a branch to go to", async () => {
     const { repo, jobs } = await scene();
     repo.git("checkout", "-q", "--detach");
-    expect(fault(await previewIntegration({ repo: repo.path, jobs }))).toEqual({
+    expect(fault(await previewIntegration({ repo: repo.path, runId: RUN_ID, jobs }))).toEqual({
       code: "detached-target",
       detail: `\`${repo.path}\` has no branch checked out; check out the branch that shall receive the work`,
     });
@@ -105,6 +107,7 @@ describe("applying an integration", () => {
       readFileSync(join(repo.path, "a.txt"), "utf8") + readFileSync(join(repo.path, "b.txt"), "utf8"),
     ).toBe("one\ntwo\n");
     expect(existsSync(join(repo.path, "late.txt"))).toBe(false);
+    expect(repo.git("log", "-1", "--format=%s")).toBe(`Integrate job two of run ${RUN_ID}`);
   });
 
   it("refuses a checkout with uncommitted changes and changes nothing", async () => {
@@ -121,7 +124,14 @@ describe("applying an integration", () => {
     const { repo, base, jobs } = await scene();
     repo.write("one.txt", "mine\n");
     const done = value(await apply(repo, jobs.slice(0, 1)));
-    expect([done.applied, done.stopped?.code]).toEqual([[], "git-failed"]);
+    expect([done.applied, done.stopped]).toEqual([
+      [],
+      {
+        code: "git-failed",
+        detail:
+          "could not bring `one` into the checkout: error: The following untracked working tree files would be overwritten by merge: one.txt",
+      },
+    ]);
     expect([
       repo.head(),
       readFileSync(join(repo.path, "one.txt"), "utf8"),
@@ -174,6 +184,7 @@ describe("undoing an integration", () => {
       code: "target-moved",
       detail: "the integration went into `refs/heads/main`, and `refs/heads/other` is checked out",
     });
+    repo.write("a.txt", "mine\n");
     expect(fault(await undo(repo, []))).toEqual({
       code: "nothing-to-undo",
       detail: "nothing of this run was integrated",

@@ -79,7 +79,7 @@ function explanation(view: RunView, job: PlanJob): Explanation {
     },
     attempts: (state?.attemptRecords ?? []).map(
       (a) =>
-        `${a.attempt} (${a.relation}) on ${a.runtime}: ${a.status}${a.failureClass === null ? "" : ` ${a.failureClass}`}${a.reason === null ? "" : `, ${a.reason}`}${a.detail === null ? "" : ` - ${a.detail}`}${a.flags.length === 0 ? "" : ` [${a.flags.join(", ")}]`}; acceptance ${a.acceptance}${a.arbitration === null ? "" : ` by ${a.arbitration.arbiterId} (${a.arbitration.independence})`}`,
+        `${a.attempt} (${a.relation}${a.relationReason === undefined ? "" : `: ${a.relationReason}`}) on ${a.runtime}: ${a.status}${a.failureClass === null ? "" : ` ${a.failureClass}`}${a.reason === null ? "" : `, ${a.reason}`}${a.detail === null ? "" : ` - ${a.detail}`}${a.flags.length === 0 ? "" : ` [${a.flags.join(", ")}]`}; acceptance ${a.acceptance}${a.arbitration === null ? "" : ` by ${a.arbitration.arbiterId} (${a.arbitration.independence})`}`,
     ),
     standing: `${state?.status ?? "queued"}, ${state?.outcome ?? "pending"}${state?.block ? `; ${state.block.code}: ${state.block.detail}` : ""}${state?.outcomeBlock ? `; ${state.outcomeBlock.code}: ${state.outcomeBlock.detail}` : ""}`,
   };

@@ -48,7 +48,16 @@ export const handler: Handler = async (ctx, parsed) => {
         message: `${detail}.`,
       })),
       ...done.repos.flatMap(({ fault }) =>
-        fault === null ? [] : [{ severity: "error" as const, code: fault.code, message: `${fault.detail}.` }],
+        fault === null
+          ? []
+          : [
+              {
+                severity: "error" as const,
+                code: fault.code,
+                message: `${fault.detail}.`,
+                ...(fault.fix === undefined ? {} : { fix: fault.fix }),
+              },
+            ],
       ),
     ],
     next: [],

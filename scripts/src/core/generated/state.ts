@@ -238,6 +238,10 @@ export interface Attempt {
    */
   attempt: number;
   relation: "first" | "retry" | "promotion" | "resume" | "user-retry";
+  /**
+   * why there is a further attempt; absent on the first, and in runs of older versions
+   */
+  relationReason?: string;
   runtime: string;
   provider: string | null;
   model: string | null;
