@@ -10,7 +10,7 @@ const tool = builtTool();
 const HARNESS = ["--harness", "codex", "--subagents"];
 
 /** A deployment that leaves a line outside and then fails. */
-function scene(preview = "echo would deploy") {
+function scene(preview = "echo would deploy", work = "exit 1") {
   const repo = throwawayRepo({ "README.md": "# external\n" });
   const effects = join(repo.path, "..", "effects.txt");
   mkdirSync(join(repo.path, ".orchestrate"));
@@ -29,7 +29,7 @@ function scene(preview = "echo would deploy") {
     checks: ["it is deployed"],
     preview: { command: "sh", args: ["-c", preview] },
     rollback: { command: "sh", args: ["-c", "echo rolled back"] },
-    invocation: { command: "sh", args: ["-c", `echo deployed >> ${effects}; exit 1`] },
+    invocation: { command: "sh", args: ["-c", `echo deployed >> ${effects}; ${work}`] },
   };
   writeFileSync(
     join(repo.path, "jobs.json"),
@@ -76,11 +76,37 @@ describe("work with an effect outside", () => {
   it("never runs after a no", async () => {
     const { call, ran, scopeOf } = scene();
     const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
-    await call("deny", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    const said = await call("deny", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    expect((said.data as { message: string }).message).toMatch(
+      /^`deploy` is blocked: denied\. The user denied this scope \(\S+\), and the same scope is not asked for again in this run\. A changed spec needs a new run; .*`resume --retry deploy` asks for the new scope\.$/,
+    );
     const end = await call("wait", runDir);
     expect([end.code, stateOf(runDir).jobs["deploy"]?.block?.code, ran()]).toEqual([1, "denied", 0]);
     await call("resume", runDir, "--retry", "deploy");
     expect([stateOf(runDir).jobs["deploy"]?.block?.code, ran()]).toEqual(["denied", 0]);
+  });
+
+  it("is started by an approval that does not wait for its end", async () => {
+    const { call, scopeOf } = scene("true", "exec sleep 12");
+    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    const approved = await call("approve", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    expect([approved.code, stateOf(runDir).jobs["deploy"]?.status]).toEqual([0, "running"]);
+    await call("cancel", runDir);
+  });
+
+  it("waits, with the words for what is missing, where nobody could accept it, and goes on once somebody can", async () => {
+    const { call, ran } = scene();
+    const waiting = await call("run", "jobs.json");
+    const runDir = runDirOf(waiting);
+    expect([waiting.code, stateOf(runDir).status, waiting.next.length]).toEqual([3, "waiting", 1]);
+    expect(waiting.next[0]).toMatchObject({
+      action: "resume",
+      reason: expect.stringMatching(
+        /`deploy` \(needs-arbiter\): R3 work needs an arbiter of capability C3; none is at hand, so `deploy` does not start\. To go on, name a harness that dispatches subagents \(`resume RUN --harness NAME --subagents`\)/,
+      ),
+    });
+    const asked = await call("resume", runDir, ...HARNESS);
+    expect([asked.next.map((next) => next.action), ran()]).toEqual([["request_approval"], 0]);
   });
 
   it("says where all of a long preview is", async () => {

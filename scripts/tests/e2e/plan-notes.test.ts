@@ -1,4 +1,6 @@
 /** What a plan says beside its jobs: short, at its place in the spec, and before a run would find it out. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool } from "../support/tool.ts";
@@ -28,6 +30,21 @@ describe("a plan says", () => {
       message: "job `w`: `src/` owns no file: a glob means files",
       fix: "write `src/**` for everything below the folder",
     });
+  });
+
+  it("what worktrees start without, but not that the spec itself is not committed", async () => {
+    const text = spec(
+      job("w", 'task: implement, effect: high-impact-write, owned_paths: ["src/**"], checks: [ok]'),
+    );
+    const { path } = throwawayRepo({ ".orchestrate/runtimes.yaml": program, "src/a.txt": "a\n" });
+    writeFileSync(join(path, "jobs.yaml"), text);
+    const dirty = async () =>
+      (await tool().json(["plan", "jobs.yaml"], { cwd: path })).diagnostics.find(
+        (one) => one.code === "dirty-base",
+      )?.message ?? null;
+    expect(await dirty()).toBeNull();
+    writeFileSync(join(path, "src/a.txt"), "b\n");
+    expect(await dirty()).toMatch(/ has 1 path with uncommitted changes: /);
   });
 
   it("which observers share what they see", async () => {

@@ -309,6 +309,16 @@ describe("notes of a plan", () => {
     );
   });
 
+  it("says how many lower targets of a router it did not take", () => {
+    const targets = (id: string) => (id === "a" ? { risk: "R0" as const, capability: "C1" as const } : null);
+    const { told } = plan([writerJob({ id: "a" }), writerJob({ id: "b", dependsOn: ["a"] })], [claude], {
+      facts: { targets },
+    });
+    expect(told).toContain(
+      "info lower-target-discarded: the router proposed a lower tier than is derived for 1 job (`a`), 2 in all: none was taken",
+    );
+  });
+
   it("tell that uncommitted changes take no part, where there are worktrees", () => {
     const dirty = { facts: { repoOf: () => repoState({ dirty: 1 }) } };
     expect(plan([writerJob({ id: "a", untrusted: true })], [claude], dirty).told).toContain(
