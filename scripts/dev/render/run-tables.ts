@@ -75,7 +75,7 @@ const NEXT_ACTIONS: Readonly<Record<NextAction["action"], string>> = {
   dispatch_native: "start a subagent with the prompt in `promptFile`, then report `native start`",
   record_native: "hand in the subagent's answer: `native finish` or `native fail`",
   cancel_native: "stop the subagent, then report `native cancelled`",
-  request_approval: "show the scope to the user; answer with `approve` or `deny`",
+  request_approval: "show words and scope to the user; run the choice, `approve` or `deny`, that they made",
   confirm_egress: "ask the user whether content may go to the provider; the run goes on without it",
   onboard_runtime: "show the user what is missing and the command that sets it up",
   fetch_benchmark: "fetch a page of measured results; the run goes on without it",
