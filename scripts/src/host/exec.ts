@@ -8,6 +8,8 @@ export interface ExecOptions {
   readonly timeoutMs?: number;
   /** Per stream; more is dropped and `truncated` set. */
   readonly maxBytes?: number;
+  /** Ends what it leaves behind in its group, also when that holds no pipe. */
+  readonly leaveNothing?: boolean;
 }
 
 export interface ExecResult {
@@ -91,7 +93,10 @@ export function exec(file: string, args: readonly string[], options: ExecOptions
         finish(code, signal, null);
       }, 2_000);
     });
-    child.on("close", (code, signal) => finish(code, signal, null));
+    child.on("close", (code, signal) => {
+      if (options.leaveNothing === true) killGroup();
+      finish(code, signal, null);
+    });
     child.stdin?.on("error", () => {});
     child.stdin?.end(options.stdin ?? "");
   });

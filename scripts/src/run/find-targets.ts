@@ -1,6 +1,7 @@
 /** Looks for the runtimes that have a note and no adapter: whether their name is on PATH, and which program answers to it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { withoutEscapes } from "../core/escapes.ts";
 import { SUPERVISION } from "../core/policy.ts";
 import type { Environment } from "../host/env.ts";
 import type { exec as execCommand } from "../host/exec.ts";
@@ -60,8 +61,8 @@ async function look(
       const answer = await o.exec(located.binary, args, limits);
       return {
         exitCode: answer.exitCode,
-        stdout: answer.stdout.toString("utf8"),
-        stderr: answer.stderr.toString("utf8"),
+        stdout: withoutEscapes(answer.stdout.toString("utf8")),
+        stderr: withoutEscapes(answer.stderr.toString("utf8")),
         timedOut: answer.timedOut,
       };
     };

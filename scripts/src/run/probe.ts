@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { withoutEscapes } from "../core/escapes.ts";
 import { SUPERVISION } from "../core/policy.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
@@ -25,11 +26,11 @@ export async function probe(adapter: Adapter, located: Located, host: ProbeHost)
   const folder = mkdtempSync(join(host.env.tmp, "orchestrate-probe-"));
   try {
     const home = stateHome(adapter, host.env);
-    const ask = asker(adapter, located, host, { folder, home: home.own ? null : folder });
-    const look = looker({
-      apart: asker(adapter, located, host, { folder, home: folder }),
-      atHome: asker(adapter, located, host, { folder, home: null }),
-    });
+    const patience: Patience = { lost: false };
+    const askerAt = (place: string | null): Ask =>
+      asker(adapter, located, host, { folder, home: place, patience });
+    const ask = askerAt(home.own ? null : folder);
+    const look = looker({ apart: askerAt(folder), atHome: askerAt(null) });
     const { version, help, auth, models, sandbox } = adapter.probe;
     const [versionAnswer, authAnswer, modelsAnswer, sandboxAnswer, ...helpAnswers] = await Promise.all([
       look(version),
@@ -102,7 +103,7 @@ function asker(
   adapter: Adapter,
   located: Located,
   host: ProbeHost,
-  o: { readonly folder: string; readonly home: string | null },
+  o: { readonly folder: string; readonly home: string | null; readonly patience: Patience },
 ): Ask {
   const { env } = childEnvironment({
     parent: host.env.all(),
@@ -120,18 +121,33 @@ function asker(
     const state = adapter.probe.footprint?.env;
     for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name) || name === state) delete env[name];
   }
-  const limits = { cwd: o.folder, env, maxBytes: PROBE_MAX_BYTES };
+  const limits = { cwd: o.folder, env, maxBytes: PROBE_MAX_BYTES, leaveNothing: true };
   const file = located.native ? located.binaryReal : located.binary;
-  return async (args, timeoutMs) =>
+  return (args, timeoutMs) =>
     args.length === 0
-      ? { exitCode: 0, stdout: "", stderr: "", timedOut: false }
-      : answerOf(await inSlot(() => host.exec(file, args, { ...limits, timeoutMs })));
+      ? Promise.resolve({ exitCode: 0, stdout: "", stderr: "", timedOut: false })
+      : inSlot(async () => {
+          if (o.patience.lost) return UNASKED;
+          const answer = answerOf(await host.exec(file, args, { ...limits, timeoutMs }));
+          o.patience.lost ||= answer.timedOut;
+          return answer;
+        });
 }
+
+/** What hung at one question is not asked the next: it would hold up everybody else again. */
+interface Patience {
+  lost: boolean;
+}
+
+const UNASKED: ProbeAnswer = { exitCode: null, stdout: "", stderr: "", timedOut: true };
+
+/** Not every CLI leaves its colours out when it is told to. */
+const readable = (bytes: Buffer): string => withoutEscapes(bytes.toString("utf8"));
 
 const answerOf = (result: ExecResult): ProbeAnswer => ({
   exitCode: result.exitCode,
-  stdout: result.stdout.toString("utf8"),
-  stderr: result.stderr.toString("utf8"),
+  stdout: readable(result.stdout),
+  stderr: readable(result.stderr),
   timedOut: result.timedOut,
 });
 

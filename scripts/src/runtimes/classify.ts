@@ -3,6 +3,7 @@
  * structured error or the tail of stderr, never the text of an answer. Every rule whose conditions all hold is a match;
  * the most specific match wins (a status and a text say more than either alone), the earlier one among equals.
  */
+import { withoutEscapes } from "../core/escapes.ts";
 import { FAILURE_RULES, type FailureClass } from "../core/runtime.ts";
 import { asObject, asText, parseObject, valueAt } from "./json.ts";
 
@@ -171,7 +172,7 @@ export function statusIn(text: string): number | null {
 const STDERR_LOOK = 4_096;
 
 export function stderrSignal(tail: string): FailureSignal | null {
-  const text = stripAnsi(tail).slice(-STDERR_LOOK);
+  const text = withoutEscapes(tail).slice(-STDERR_LOOK);
   return text.trim() === "" ? null : { status: statusIn(text), code: null, message: text };
 }
 
@@ -200,7 +201,3 @@ function embeddedError(message: string): { status: number | null; code: string |
   const code = [error["code"], error["type"], error["status"]].map(asText).find((value) => value !== null);
   return { status: status ?? null, code: code ?? null };
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes are control characters
-const ANSI = /\u001b\[[0-9;?]*[A-Za-z]/g;
-export const stripAnsi = (text: string): string => text.replace(ANSI, "");

@@ -1,8 +1,8 @@
 /** opencode, headless: prompt on stdin, JSON events out, tools bounded by permissions passed in one variable. */
 import { BYPASS_FLAGS, bypassFlag } from "../core/bypass-flags.ts";
+import { withoutEscapes } from "../core/escapes.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Adapter, ProbeInput, Profile, StartInput, StartPlan, StartRefusal } from "./adapter.ts";
-import { stripAnsi } from "./classify.ts";
 import { readHelp } from "./help-flags.ts";
 import { asObject, parseObject, valueAt } from "./json.ts";
 import { initialState } from "./observed.ts";
@@ -155,7 +155,7 @@ function authStatus(input: ProbeInput): {
   evidence: Evidence;
 } {
   const answer = input.answers.auth;
-  const text = answer === null ? "" : stripAnsi(`${answer.stdout}\n${answer.stderr}`);
+  const text = answer === null ? "" : withoutEscapes(`${answer.stdout}\n${answer.stderr}`);
   const stored = Number(/(\d+) credentials?\b/.exec(text)?.[1] ?? 0);
   const named = Number(/(\d+) environment variables?\b/.exec(text)?.[1] ?? 0);
   const known = stored + named > 0;
@@ -169,7 +169,7 @@ function authStatus(input: ProbeInput): {
 function modelsIn(input: ProbeInput): string[] | null {
   const answer = input.answers.models;
   if (answer === null || answer.timedOut || answer.exitCode !== 0) return null;
-  return stripAnsi(answer.stdout)
+  return withoutEscapes(answer.stdout)
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => /^[\w.-]+\/\S+$/.test(line));

@@ -1,9 +1,9 @@
 /** pi, headless: prompt on stdin, JSON events out. It asks nobody for anything: only the list of its tools bounds it. */
 import { BYPASS_FLAGS, bypassFlag } from "../core/bypass-flags.ts";
+import { withoutEscapes } from "../core/escapes.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { EFFORTS, type Effort } from "../core/tiers.ts";
 import type { Adapter, ProbeInput, Profile, StartInput, StartPlan, StartRefusal } from "./adapter.ts";
-import { stripAnsi } from "./classify.ts";
 import { type LiveHelp, readHelp } from "./help-flags.ts";
 import { initialState } from "./observed.ts";
 import { observePi, settlePi } from "./pi-stream.ts";
@@ -139,7 +139,7 @@ const effortsIn = (help: LiveHelp): Effort[] =>
 function modelsIn(input: ProbeInput): string[] | null {
   const answer = input.answers.models;
   if (answer === null || answer.timedOut || answer.exitCode !== 0) return null;
-  const text = stripAnsi(`${answer.stdout}\n${answer.stderr}`);
+  const text = withoutEscapes(`${answer.stdout}\n${answer.stderr}`);
   if (/no models available/i.test(text)) return [];
   const lines = text.split(/\r?\n/);
   const header = lines.findIndex((line) => /^provider\s+model\b/i.test(line));

@@ -74,7 +74,8 @@ export function flagFindings(
   return { flags, evidence: [found("--help", finding)] };
 }
 
-const VERSION = /\b\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?\b/;
+/** Also behind a `v`; never the tail of a longer one. */
+const VERSION = /(?<![0-9A-Za-z.])v?(\d{1,9}\.\d{1,9}(?:\.\d{1,9})?(?:[-+.][0-9A-Za-z.]{1,40})?)\b/;
 
 /** The first thing that looks like a version, on stdout before stderr; null when the program did not answer. */
 export function versionIn(answer: ProbeAnswer): string | null {
@@ -86,7 +87,7 @@ export function versionIn(answer: ProbeAnswer): string | null {
         .filter((line) => !/^\s*WARN/i.test(line))
         .join("\n"),
     );
-    if (match !== null) return match[0];
+    if (match !== null) return match[1] as string;
   }
   return null;
 }

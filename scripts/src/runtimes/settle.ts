@@ -7,10 +7,11 @@
  * with a denial and no final text, or a deadline reached while a request for permission was the last word.
  */
 
+import { withoutEscapes } from "../core/escapes.ts";
 import { unreachable } from "../core/result.ts";
 import type { FailureClass } from "../core/runtime.ts";
 import type { ExitFacts, ObservedState, Settlement } from "./adapter.ts";
-import { classifySignal, messageSignal, type SignalRule, stderrSignal, stripAnsi } from "./classify.ts";
+import { classifySignal, messageSignal, type SignalRule, stderrSignal } from "./classify.ts";
 import { brief } from "./json.ts";
 import { isWaiting } from "./observed.ts";
 import { resetTimeIn } from "./reset-time.ts";
@@ -156,7 +157,7 @@ function failed(state: ObservedState, exit: ExitFacts, cls: FailureClass, detail
   return {
     ok: false,
     failureClass: cls,
-    detail: brief(stripAnsi(detail), 400),
+    detail: brief(withoutEscapes(detail), 400),
     resultText: state.resultText,
     suspect: false,
     resetAt: limited ? resetTimeIn(`${state.terminal?.message ?? ""}\n${exit.stderrTail}`, exit.now) : null,
@@ -170,7 +171,7 @@ export function exitText(exit: Pick<ExitFacts, "exitCode" | "signal">): string {
 
 /** The last line with text in a tail: where a program says why it gave up. */
 export function lastLine(tail: string): string | null {
-  const lines = stripAnsi(tail).split(/\r?\n/);
+  const lines = withoutEscapes(tail).split(/\r?\n/);
   for (let i = lines.length - 1; i >= 0; i -= 1) {
     const line = (lines[i] as string).trim();
     if (line !== "" && !/^[{}\])(,;\s]+$/.test(line)) return brief(line, 300);

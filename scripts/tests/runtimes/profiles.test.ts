@@ -14,6 +14,11 @@ describe("a version", () => {
     ["", "0.74.2\n", "0.74.2"],
     ["WARNING: 9.9.9 is odd\ncodex-cli 0.171.0\n", "", "0.171.0"],
     ["tool version 1.2.3-beta.4+5\n", "", "1.2.3-beta.4"],
+    ["v2.1.7\n", "", "2.1.7"],
+    ["tool/v2.1.7 linux-x64 node-v20.20.0\n", "", "2.1.7"],
+    ["tool (3.4)\n", "", "3.4"],
+    ["\ufeff2026.01.02-abc\r\n", "", "2026.01.02-abc"],
+    ["r2d2 build7.1\n", "", null],
     ["no number here\n", "", null],
   ])("is read from %j and %j", (stdout, stderr, version) => {
     expect(versionIn(answer(stdout, { stderr }))).toBe(version);

@@ -22,6 +22,7 @@ export interface SeenRequest {
 }
 
 export interface ModelServer {
+  /** Below `/refused` every login is refused. */
   readonly base: string;
   /** Model calls only, in order. */
   readonly calls: readonly SeenRequest[];
@@ -85,7 +86,8 @@ async function handle(x: Exchange): Promise<void> {
   const model =
     typeof body["model"] === "string" ? body["model"] : (/models\/([^:]+):/.exec(path)?.[1] ?? "stub-model");
   const talk = conversation(protocol, body, raw);
-  const reply = replyTo(talk, x.served);
+  const refused = path.startsWith("/refused/") ? { ...talk, prompt: "[[stub: status 401]]" } : talk;
+  const reply = replyTo(refused, x.served);
   if (x.calls.length < LOG_MAX)
     x.calls.push({
       method: x.request.method ?? "",

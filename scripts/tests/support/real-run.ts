@@ -105,7 +105,8 @@ export async function realCli(name: CliName, wire: (home: string) => Wiring): Pr
     declared: [],
     env,
     clock: systemClock,
-    exec,
+    // What takes a CLI half a second alone takes it a minute beside a whole suite.
+    exec: (file, args, options) => exec(file, args, { ...options, timeoutMs: REAL_TIMEOUT }),
     harness: { name: "unknown", subagents: false },
   });
   const record = inventory.records.find((entry) => entry.id === name) as RuntimeRecord;

@@ -130,13 +130,16 @@ export function realSuite(o: SuiteOptions): void {
     });
 
     if (!o.resumes) return;
-    it("continues and forks a session in the folder it was made in", async () => {
-      const first = await run({ prompt: "[[stub: say one]]", keepSession: true });
+    it("continues and forks a session in the folder it was made in", {
+      timeout: 3 * REAL_TIMEOUT,
+    }, async () => {
+      const first = await run({ prompt: "[[stub: say one]]", keepSession: true, timeoutMs: REAL_TIMEOUT });
       const handle = first.state.sessionHandle as string;
       const again = await run({
         prompt: "[[stub: say two]]",
         cwd: first.cwd,
         resume: { handle, mode: "continue" },
+        timeoutMs: REAL_TIMEOUT,
       });
       expect(again.settlement).toMatchObject({ ok: true, resultText: "two" });
       expect(again.state.sessionHandle).toBe(handle);
@@ -144,6 +147,7 @@ export function realSuite(o: SuiteOptions): void {
         prompt: "[[stub: say three]]",
         cwd: first.cwd,
         resume: { handle, mode: "fork" },
+        timeoutMs: REAL_TIMEOUT,
       });
       expect(fork.settlement).toMatchObject({ ok: true, resultText: "three" });
       expect(fork.state.sessionHandle).not.toBe(handle);

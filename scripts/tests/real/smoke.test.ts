@@ -1,0 +1,72 @@
+/** `doctor --smoke` with two real CLIs: one tiny question each, in a worktree that neither of them ever saw. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { type RealHome, realHome } from "../support/real-home.ts";
+import { REAL_TIMEOUT } from "../support/real-run.ts";
+import { throwawayRepo } from "../support/throwaway-repo.ts";
+import { builtTool } from "../support/tool.ts";
+
+const tool = builtTool();
+let server: ModelServer;
+let home: RealHome;
+beforeAll(async () => {
+  server = await startModelServer();
+  home = await realHome(["claude", "codex"], server);
+}, 600_000);
+afterAll(async () => {
+  home?.remove();
+  await server?.close();
+});
+
+interface Asked {
+  readonly smoke: readonly {
+    runtime: string;
+    ok: boolean;
+    failureClass: string | null;
+    model: string | null;
+  }[];
+  readonly faults: readonly { subject: string; weight: string; what: string }[];
+}
+
+const ask = async (path: string, env: Record<string, string> = home.env) => {
+  const before = server.calls.length;
+  const done = await tool().json(["doctor", "--smoke"], { cwd: path, env });
+  return { code: done.code, ...(done.data as Asked), calls: server.calls.slice(before) };
+};
+
+describe("one tiny question to real agents", { timeout: 2 * REAL_TIMEOUT }, () => {
+  it("is answered by both in a fresh worktree, spends one request each, and leaves nothing", async () => {
+    const { path, git } = throwawayRepo({ "README.md": "# smoke\n" });
+    const { smoke, faults, calls } = await ask(path);
+    expect(smoke).toMatchObject([
+      { runtime: "claude", ok: true, failureClass: null },
+      { runtime: "codex", ok: true, failureClass: null, model: expect.stringContaining("stub-model") },
+    ]);
+    expect(smoke[0]?.model).toMatch(/^claude-/);
+    expect(faults.filter((one) => one.weight === "fault")).toEqual([]);
+    const questions = calls.filter(({ prompt }) => prompt.includes("single word `ready`"));
+    expect(questions.map((one) => one.protocol).sort()).toEqual(["anthropic", "responses"]);
+    // The question was asked with no tool that could change anything.
+    for (const one of questions)
+      for (const name of one.tools) expect(name).not.toMatch(/^(?:Write|Edit|Bash)$/);
+    const reports = join(path, "plans/reports");
+    expect(existsSync(reports) ? readdirSync(reports) : []).toEqual([]);
+    expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);
+  });
+
+  it("that is refused names the login, of that one alone", async () => {
+    const { path } = throwawayRepo({ "README.md": "# smoke\n" });
+    const { code, smoke, faults } = await ask(path, {
+      ...home.env,
+      ANTHROPIC_BASE_URL: `${server.base}/refused`,
+    });
+    expect(code).toBe(1);
+    expect(smoke.map((one) => [one.runtime, one.ok])).toEqual([
+      ["claude", false],
+      ["codex", true],
+    ]);
+    expect(faults.filter((one) => one.weight === "fault").map((one) => one.subject)).toEqual(["claude"]);
+  });
+});
