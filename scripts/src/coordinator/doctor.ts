@@ -224,7 +224,9 @@ function runtimeFaults(o: HostExamination): HostFault[] {
 function recordFaults(record: RuntimeRecord, o: HostExamination): HostFault[] {
   const { id } = record;
   const found: HostFault[] = [];
-  if (record.authenticated === false)
+  // What the question of `--smoke` showed is said once, by `smokeFaults`.
+  const told = o.smokes?.some((smoke) => !smoke.ok && smoke.runtime === id) === true;
+  if (record.authenticated === false && !told)
     found.push(
       fault(
         id,
@@ -232,7 +234,7 @@ function recordFaults(record: RuntimeRecord, o: HostExamination): HostFault[] {
         loginCommand(id) ?? `${id} (log in once, on a terminal)`,
       ),
     );
-  else if (record.state === "unavailable") found.push(unusable(record, o));
+  else if (record.state === "unavailable" && !told) found.push(unusable(record, o));
   if (record.reason === "sandbox-missing")
     found.push(
       fault(

@@ -7,6 +7,7 @@ import { err, ok, type Result } from "../core/result.ts";
 import type { Environment } from "../host/env.ts";
 import { ensureDir, errorCode, readTextIfPresent, replaceFile } from "../host/files.ts";
 import { editPolicy, type PolicyChange, type PolicyEdit } from "../plan/edit-policy.ts";
+import { readConfig } from "./read-config.ts";
 import { workspaceRoot } from "./workspace-root.ts";
 
 /** Readable by others, as the files beside it in a project are; a policy holds no secret. */
@@ -25,7 +26,9 @@ export function editPolicyFile(o: {
 }): Result<EditedFile, { readonly invalid: boolean; readonly diagnostics: readonly Diagnostic[] }> {
   const top = o.where === "home" ? o.env.home : workspaceRoot(o.env.cwd);
   const path = join(top, CONFIG_DIR, "policy.yaml");
-  const before = readTextIfPresent(path);
+  const read = readConfig(path);
+  if (!read.ok) return err({ invalid: true, diagnostics: [read.error] });
+  const before = read.value;
   const edit = editPolicy(before, o.change, path);
   if (!edit.ok) return err({ invalid: true, diagnostics: edit.error });
   const same = before === null ? edit.value.after === null : edit.value.text === before;

@@ -9,11 +9,12 @@ import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import { CONFIG_DIR } from "../core/layout.ts";
 import { looksSecretName } from "../core/secret-patterns.ts";
 import { TOOL } from "../core/tool-word.ts";
-import { readTextIfPresent, sha256 } from "../host/files.ts";
+import { sha256 } from "../host/files.ts";
 import { type PolicyLayer, SHOWN_DIGEST } from "../plan/capability.ts";
 import { parsePolicy, parseRuntimesConfig } from "../plan/config-files.ts";
 import { type ConfirmedKind, parseConfirmed } from "../plan/confirmations.ts";
 import type { DeclaredSource } from "../plan/plan-input.ts";
+import { readConfig } from "./read-config.ts";
 
 export interface Config {
   readonly policy: readonly PolicyLayer[];
@@ -119,7 +120,7 @@ export function loadConfig(o: {
 
 function readPolicy(place: Place, now: number, into: Reading): void {
   const path = join(place.dir, "policy.yaml");
-  const text = readTextIfPresent(path);
+  const text = textOf(path, into.diagnostics);
   if (text === null) return;
   const parsed = parsePolicy(text, path);
   into.diagnostics.push(...parsed.diagnostics);
@@ -149,13 +150,24 @@ function readPolicy(place: Place, now: number, into: Reading): void {
       if (lastMoment(approval.until) >= now) into.approvals.add(approval.id);
 }
 
+function textOf(
+  path: string,
+  diagnostics: Diagnostic[],
+  severity: Diagnostic["severity"] = "error",
+): string | null {
+  const text = readConfig(path);
+  if (text.ok) return text.value;
+  diagnostics.push({ ...text.error, severity });
+  return null;
+}
+
 /** A day counts to its end. */
 const lastMoment = (until: string): number =>
   Date.parse(until) + (until.includes("T") ? 0 : 24 * 60 * 60 * 1000 - 1);
 
 function readRuntimes(place: Place, into: Reading): void {
   const path = join(place.dir, "runtimes.yaml");
-  const text = readTextIfPresent(path);
+  const text = textOf(path, into.diagnostics);
   if (text === null) return;
   const parsed = parseRuntimesConfig(text, path);
   into.diagnostics.push(...parsed.diagnostics);
@@ -246,7 +258,7 @@ function addRuntime(found: DeclaredSource, into: Reading): void {
 /** Digests that the user confirmed with `approve --policy`; an unreadable list confirms nothing and is said. */
 function readConfirmed(home: string, diagnostics: Diagnostic[]): Set<string> {
   const path = confirmedPath(home);
-  const text = readTextIfPresent(path);
+  const text = textOf(path, diagnostics, "warning");
   if (text === null) return new Set();
   const parsed = parseConfirmed(text);
   if (parsed.ok) return new Set(parsed.value.entries.map((entry) => entry.digest));

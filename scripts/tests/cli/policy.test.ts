@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   lstatSync,
@@ -7,6 +8,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -132,6 +134,41 @@ describe("policy set", () => {
     expect([done.code, done.diagnostics[0]?.code]).toEqual([2, "unknown-key"]);
   });
 });
+
+describe("a configuration that cannot be read", () => {
+  const spec = `version: 1\noutcome: x\njobs:\n  - {id: a, task: scout, runtime: mock, prompt: look, expected_output: text, timeout: 1m, mock: [{say: hi}]}\n`;
+  it.each<[string, string, (path: string) => void]>([
+    ["a folder", "it is no file", (path) => mkdirSync(path)],
+    ["a link in a circle", "ELOOP", (path) => symlinkSync(path, path)],
+    ["a pipe that nobody fills", "it is no file", (path) => void execFileSync("mkfifo", [path])],
+    ["a huge file", "it is over 16 MiB", (path) => truncateSync(touch(path), 17 * 1024 * 1024)],
+  ])("because it is %s is a fault of its own, and nothing runs past it", async (_what, why, make) => {
+    writeFileSync(join(project, "jobs.yaml"), spec);
+    for (const name of ["policy.yaml", "runtimes.yaml"]) {
+      const path = join(project, ".orchestrate", name);
+      make(path);
+      const plan = await json(["plan", "jobs.yaml"]);
+      const said = plan.diagnostics.filter((one) => one.code === "config-unreadable");
+      expect([plan.code, said.map((one) => one.message)]).toEqual([
+        2,
+        [`\`${path}\` cannot be read: ${why}.`],
+      ]);
+      rmSync(path, { recursive: true });
+    }
+  });
+
+  it("is left as it is by `policy set`", async () => {
+    const path = join(project, ".orchestrate/policy.yaml");
+    mkdirSync(path);
+    const done = await json(["policy", "set", "pi", "--family", "x", "--project"]);
+    expect([done.code, done.diagnostics[0]?.code]).toEqual([2, "config-unreadable"]);
+  });
+});
+
+function touch(path: string): string {
+  writeFileSync(path, "");
+  return path;
+}
 
 describe("what a project claims", () => {
   const C3 =

@@ -27,7 +27,7 @@ interface Asked {
     failureClass: string | null;
     model: string | null;
   }[];
-  readonly faults: readonly { subject: string; weight: string; what: string }[];
+  readonly faults: readonly { subject: string; weight: string; what: string; fix: string | null }[];
 }
 
 const ask = async (path: string, env: Record<string, string> = home.env) => {
@@ -42,7 +42,7 @@ describe("one tiny question to real agents", { timeout: 2 * REAL_TIMEOUT }, () =
     const { smoke, faults, calls } = await ask(path);
     expect(smoke).toMatchObject([
       { runtime: "claude", ok: true, failureClass: null },
-      { runtime: "codex", ok: true, failureClass: null, model: expect.stringContaining("stub-model") },
+      { runtime: "codex", ok: true, failureClass: null, model: null },
     ]);
     expect(smoke[0]?.model).toMatch(/^claude-/);
     expect(faults.filter((one) => one.weight === "fault")).toEqual([]);
@@ -67,6 +67,9 @@ describe("one tiny question to real agents", { timeout: 2 * REAL_TIMEOUT }, () =
       ["claude", false],
       ["codex", true],
     ]);
-    expect(faults.filter((one) => one.weight === "fault").map((one) => one.subject)).toEqual(["claude"]);
+    expect(smoke[0]?.failureClass).toBe("AUTH");
+    const hard = faults.filter((one) => one.weight === "fault");
+    expect(hard.map((one) => [one.subject, one.fix])).toEqual([["claude", "claude /login"]]);
+    expect(hard[0]?.what).toMatch(/^its login was refused/);
   });
 });
