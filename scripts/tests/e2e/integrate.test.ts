@@ -179,9 +179,18 @@ describe("integrating accepted work", () => {
     const done = await tool().json(["integrate", runDir, "--apply"], { cwd: repo.path });
     expect(done.code).toBe(1);
     expect(done.diagnostics.map((one) => one.code)).toEqual(["integrate-conflict"]);
+    const { runId, jobs } = stateOf(runDir);
+    const branch = jobs["right"]?.branch as string;
+    expect(done.diagnostics[0]?.fix).toBe(
+      `In \`${repo.path}\`: \`git merge ${branch}\`, resolve the paths, commit; then \`integrate ${runId} --apply\` brings in the rest. Without it: \`integrate ${runId} --apply --job JOB\` for each of the others.`,
+    );
     expect(readFileSync(join(repo.path, "README.md"), "utf8")).toBe("# meanwhile\n");
     expect(readFileSync(join(repo.path, "left.txt"), "utf8")).toBe("l\n");
     expect(repo.git("status", "--porcelain")).toBe("");
+    // As it says: merged by hand, the job is in the branch, and nothing is left to do.
+    repo.git("merge", "--quiet", "-X", "ours", branch);
+    const again = await tool().json(["integrate", runDir, "--apply"], { cwd: repo.path });
+    expect([again.code, again.diagnostics]).toEqual([0, []]);
   }, 90_000);
 
   it("applies nothing when a check fails on the result", async () => {
