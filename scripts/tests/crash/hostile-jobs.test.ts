@@ -9,7 +9,8 @@ import { historyOf, liveOnce } from "./harness/point.ts";
 import { WAITING } from "./harness/scenes.ts";
 import { entriesBelow } from "./harness/tree.ts";
 
-const LONG = { timeout: 300_000 };
+const SOAK = process.env["ORCHESTRATE_SOAK"] === "1";
+const LONG = { timeout: SOAK ? 7_200_000 : 300_000 };
 const MISBEHAVE = join(import.meta.dirname, "../fixtures/hostile/misbehave.sh");
 
 let built: BuiltPayload;
@@ -60,7 +61,7 @@ function manyProcesses(): number {
 }
 
 /** Gigabytes in a soak; far more than is kept in any case. */
-const FLOOD_BYTES = process.env["ORCHESTRATE_SOAK"] === "1" ? 10_000_000_000 : 100_000_000;
+const FLOOD_BYTES = SOAK ? 10_000_000_000 : 100_000_000;
 
 describe("hostile jobs", () => {
   it("end at their time or with their first process, and nothing of them lives on", LONG, async () => {
@@ -104,7 +105,7 @@ describe("hostile jobs", () => {
         hostile("segv", "1m", "segv"),
         hostile("code", "1m", "exit 3"),
         hostile("mute", "1m", "close-stdout"),
-        hostile("flood", "10m", `flood ${FLOOD_BYTES}`),
+        hostile("flood", SOAK ? "2h" : "10m", `flood ${FLOOD_BYTES}`),
         hostile("flood-err", "1m", "flood-err 4000000"),
         hostile("long-line", "1m", "long-line 8000000"),
         hostile("ansi", "1m", "ansi"),

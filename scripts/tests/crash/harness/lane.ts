@@ -108,8 +108,8 @@ export interface Lane {
   remove(): void;
 }
 
-/** A hung coordinator is a finding, not a hang of the tests. */
-const LIFE_MAX_MS = 180_000;
+/** A hung coordinator is a finding, not a hang of the tests. Ten thousand jobs or gigabytes of output are no hang. */
+const LIFE_MAX_MS = process.env["ORCHESTRATE_SOAK"] === "1" ? 7_200_000 : 180_000;
 
 export async function createLane(o: {
   main: string;

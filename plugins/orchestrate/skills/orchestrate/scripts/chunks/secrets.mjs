@@ -5892,7 +5892,7 @@ function createWatch() {
       faults.push({
         code: "yaml-syntax",
         offset: token.offset,
-        message: `this is not YAML: nothing is open here that \`${token.source.slice(0, 20)}\` could belong to`,
+        message: `this is not YAML: nothing is open here that ${quoted(token.source)} could belong to`,
         fix: "remove it, or quote the text it belongs to"
       });
       return false;
@@ -6665,7 +6665,7 @@ function typeFix(expected, value, source) {
   if (expected === TYPE_WORDS.boolean && typeof value === "string")
     return /^(?:no|n|off|false)$/i.test(value) ? "write `false`" : /^(?:yes|y|on|true)$/i.test(value) ? "write `true`" : void 0;
   if (expected === TYPE_WORDS.array && typeof value === "string")
-    return `write a list: \`[${JSON.stringify(value).slice(0, 60)}]\``;
+    return `write a list: ${quoted(`[${JSON.stringify(value)}]`)}`;
   if (expected === TYPE_WORDS.array && typeof value === "object") return "start each entry with `- `";
   if (/number/.test(expected) && typeof value === "string" && /^-?[0-9]+(?:\.[0-9]+)?$/.test(value))
     return "remove the quotes";
