@@ -60,6 +60,15 @@ function manyProcesses(): number {
   }
 }
 
+/** Of a process that may be gone already. */
+function peakMbOf(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
+
 /** Gigabytes in a soak; far more than is kept in any case. */
 const FLOOD_BYTES = SOAK ? 10_000_000_000 : 100_000_000;
 
@@ -151,6 +160,27 @@ describe("hostile jobs", () => {
       for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean))
         expect(() => JSON.parse(line), path).not.toThrow();
     expect(lane.survivors()).toEqual([]);
+  });
+
+  it("one that eats memory costs its coordinator none, and ends where a limit lets it", LONG, async () => {
+    const limited = (job: LaneJob): LaneJob => ({ ...job, script: `ulimit -v 262144\n${job.script}` });
+    const lane = await laneOf([
+      hostile("greedy", "2m", "eat-memory 400000000"),
+      limited(hostile("limited", "2m", "eat-memory 400000000")),
+    ]);
+    const coordinator = lane.coordinate();
+    let peakMb = 0;
+    const timer = setInterval(() => {
+      peakMb = Math.max(peakMb, peakMbOf(coordinator.pid));
+    }, 20);
+    const life = await liveOnce(lane, coordinator);
+    clearInterval(timer);
+    expect(life.exit).toMatchObject({ code: 0, stderr: "" });
+    expect(lastOf(life, "greedy")).toEqual(["success", "settled"]);
+    expect(lastOf(life, "limited")).toEqual(["failed", "settled"]);
+    expect(lane.survivors()).toEqual([]);
+    expect(peakMb).toBeGreaterThan(0);
+    expect(peakMb).toBeLessThan(160);
   });
 
   it("one that kills its coordinator is cut off like any other, and runs again", LONG, async () => {

@@ -4,14 +4,20 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../src/core/exit-codes.ts";
+import { SUPERVISION } from "../../src/core/policy.ts";
 import type { State } from "../../src/core/runtime.ts";
 import { lockOwner } from "../../src/state/lock.ts";
+import { seeded } from "../state/simulation/random.ts";
 import { type BuiltPayload, builtPayload } from "../support/built-tool.ts";
-import { createLane, killNow, type Lane, UNTIL_OPEN } from "./harness/lane.ts";
+import { createLane, killNow, type Lane, type LaneJob, UNTIL_OPEN } from "./harness/lane.ts";
 import { stateOf } from "./harness/scenes.ts";
 import { until } from "./harness/until.ts";
 
-const LONG = { timeout: 300_000 };
+const SOAK = process.env["ORCHESTRATE_SOAK"] === "1";
+const LONG = { timeout: SOAK ? 7_200_000 : 300_000 };
+/** Moments of each signal. */
+const TIMES = SOAK ? 20 : 1;
+const SEED = Number(process.env["ORCHESTRATE_SEED"] ?? 1);
 
 let built: BuiltPayload;
 let lane: Lane;
@@ -196,6 +202,96 @@ describe("a run whose coordinator was killed", () => {
     ]);
   });
 });
+
+describe("a signal at any time", () => {
+  const jobs: readonly LaneJob[] = Array.from({ length: 6 }, (_, i) => ({
+    id: `job${i}`,
+    after: i < 3 ? [] : [`job${i - 3}`],
+    seconds: [0.02, 0.2, 0.4][i % 3] as number,
+  }));
+  const cases = (["client", "coordinator"] as const).flatMap((whom) =>
+    (["SIGINT", "SIGTERM", "SIGHUP", "SIGTSTP", "SIGSTOP"] as const).map((signal) => [signal, whom] as const),
+  );
+
+  it.each(cases)(
+    "%s at the %s loses nothing, doubles nothing, leaves nothing",
+    LONG,
+    async (signal, whom) => {
+      const many = await createLane({ main: built.main, jobs });
+      try {
+        for (let seed = SEED; seed < SEED + TIMES; seed += 1) {
+          const random = seeded(seed);
+          many.reset();
+          rmSync(many.runDir, { recursive: true });
+          const again = `ORCHESTRATE_SEED=${seed} npx vitest run scripts/tests/crash/signals.test.ts -t "${signal} at the ${whom}"`;
+          const { child, ended } = many.client(...runArguments(many));
+          await until("the run has begun", () => many.progress() > 0 || child.exitCode !== null);
+          await pause(random.next() * 1_500);
+          const pid = whom === "client" ? child.pid : lockOwner(many.runDir)?.pid;
+          if (pid !== undefined) await strike(pid, signal);
+          await ended;
+          await until("nobody coordinates", () => lockOwner(many.runDir) === null);
+          expect(many.survivors(), again).toEqual([]);
+          const resumed = await many.client("resume", many.runDir, "--json").ended;
+          expect([resumed.code, JSON.parse(resumed.stdout).data.jobs.success], again).toEqual([
+            EXIT.actionDue,
+            jobs.length,
+          ]);
+          const state = stateOf(many);
+          const started = many.ledger().filter((line) => line.what === "S");
+          for (const { id } of jobs) {
+            const attempts = state.jobs[id]?.attemptRecords ?? [];
+            const seen = started.filter((line) => line.job === id).map((line) => line.attempt);
+            expect([id, new Set(seen).size], again).toEqual([id, seen.length]);
+            expect(attempts.filter((one) => one.status === "success").length, again).toBe(1);
+          }
+          expect(
+            readdirSync(many.runDir).filter((name) => /\.tmp$|^lock/.test(name)),
+            again,
+          ).toEqual([]);
+        }
+      } finally {
+        many.remove();
+      }
+    },
+  );
+
+  it("a machine that sleeps longer than a job's timeout ends no job by it", LONG, async () => {
+    const job = { id: "first", after: [], seconds: 0, script: UNTIL_OPEN, fields: "timeout: 8s" };
+    const slept = await createLane({ main: built.main, jobs: [job] });
+    try {
+      slept.reset();
+      const coordinator = slept.coordinate();
+      const { pid } = await slept.said("S", "first");
+      process.kill(coordinator.pid, "SIGSTOP");
+      process.kill(-pid, "SIGSTOP");
+      await pause(SUPERVISION.suspendJumpMs + 8_500);
+      process.kill(-pid, "SIGCONT");
+      process.kill(coordinator.pid, "SIGCONT");
+      await pause(1_500);
+      slept.open();
+      expect(await coordinator.ended).toMatchObject({ code: 0, stderr: "" });
+      const last = stateOf(slept).jobs["first"]?.attemptRecords.at(-1);
+      expect([last?.status, last?.timedOut]).toEqual(["success", false]);
+    } finally {
+      slept.remove();
+    }
+  });
+});
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A stop is followed by a continuation a while later. */
+async function strike(pid: number, signal: NodeJS.Signals): Promise<void> {
+  try {
+    process.kill(pid, signal);
+    if (signal !== "SIGTSTP" && signal !== "SIGSTOP") return;
+    await pause(300);
+    process.kill(pid, "SIGCONT");
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
 
 /** Opened and left alone, the run ends where it would have ended with its client. */
 async function endsByItself(owner: number): Promise<void> {
