@@ -7,6 +7,8 @@ export interface GraphFiles {
   readonly jobs: number;
   readonly yaml: string;
   readonly json: string;
+  /** The same jobs, which all fail: their run is over without a verdict. */
+  readonly failing: string;
   /** Jobs for models, without a runtime of their own, as `init` shows them. */
   readonly plain: string;
   /** A loop over `child_process.spawn` with nothing else. */
@@ -70,6 +72,13 @@ export function writeGraph(o: {
     yaml: write(
       "jobs.yaml",
       `version: 1\nconcurrency: ${AT_ONCE}\njobs:\n${ids.map((id) => yamlJob(job(id))).join("")}`,
+    ),
+    failing: write(
+      "failing.json",
+      JSON.stringify({
+        ...spec,
+        jobs: ids.map((id) => ({ ...job(id), invocation: { command: "/bin/false", args: [] } })),
+      }),
     ),
     plain: write("plain.yaml", `version: 1\njobs:\n${ids.map(plainJob).join("")}`),
     nodeLoop: write("loop.mjs", LOOP),

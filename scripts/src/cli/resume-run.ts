@@ -1,13 +1,12 @@
 /** `resume RUN` and `run --resume RUN`: reconcile, ask again, go on. */
 
-import { sendCommand } from "../coordinator/send.ts";
-import { startCoordinator } from "../coordinator/start.ts";
+import { isResumeNeeded } from "../coordinator/resume-needed.ts";
 import { EXIT } from "../core/exit-codes.ts";
 import { lockOwner } from "../state/lock.ts";
 import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
 import { harnessOf } from "./harness.ts";
 import { ownCommand } from "./own-command.ts";
-import { attachAndReport, onceCoordinated, openRun, summaryOf } from "./run-access.ts";
+import { attachAndReport, onceCoordinated, openRun, standing, summaryOf } from "./run-access.ts";
 
 export async function resumeRun(
   ctx: CommandContext,
@@ -26,10 +25,14 @@ export async function resumeRun(
       },
     ]);
   const harness = harnessOf(ctx.env, parsed);
+  if (o.retry.length === 0 && !isResumeNeeded(view, harness))
+    return standing(ctx, view, { end: "settled", coordinatorExit: null, coordinator: null });
   const args = [
     "--resume",
     ...(harness === null ? [] : ["--harness", harness.name, ...(harness.subagents ? ["--subagents"] : [])]),
   ];
+  const { sendCommand } = await import("../coordinator/send.ts");
+  const { startCoordinator } = await import("../coordinator/start.ts");
   let coordinator = null;
   for (const jobId of o.retry) {
     const sent = await sendCommand({

@@ -32,6 +32,10 @@ export interface AttachInput {
 }
 
 const POLL_MS = 250;
+/** A run that changes all the time is looked at this often: what is due waits for somebody, its jobs want the processor. */
+const REST_MS = 100;
+/** Looking for what is due takes at most one part in so many of the client's time. */
+const DUE_SHARE = 20;
 /** Work that can start together is offered together: what is due is read only once the state has been still for a moment. */
 const STILL_MS = 120;
 const STILL_MAX_MS = 1_000;
@@ -48,6 +52,8 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
   });
   const deadline = o.timeoutMs === null ? null : o.clock.mono() + o.timeoutMs;
   const first = follower.state().seq;
+  const due = dueLook(o);
+  const rest = o.until === "changed" ? undefined : REST_MS;
   let dueSince: number | null = null;
   let lastChange = o.clock.mono();
   try {
@@ -60,7 +66,7 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
       if (o.enough?.(state) === true) return "changed";
       if (!alive) return ended(state, client.interrupted);
       if (o.until === "changed" && state.seq !== first) return "changed";
-      if (o.until === "due" && state.status === "running" && isDue(o, state)) {
+      if (o.until === "due" && state.status === "running" && due(state)) {
         const now = o.clock.mono();
         dueSince ??= now;
         const still = now - lastChange >= STILL_MS || now - dueSince >= STILL_MAX_MS;
@@ -69,7 +75,7 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
       const left = deadline === null ? Number.POSITIVE_INFINITY : deadline - o.clock.mono();
       if (left <= 0) return "timeout";
       await Promise.race([
-        follower.changed(Math.min(left, dueSince === null ? POLL_MS : STILL_MS)),
+        follower.changed(Math.min(left, dueSince === null ? POLL_MS : STILL_MS), rest),
         client.rung(),
       ]);
     }
@@ -95,11 +101,24 @@ function hasProcess(graph: Graph, state: State): boolean {
   });
 }
 
-const isDue = (o: AttachInput, state: State): boolean =>
-  isActionDue(
-    nextActions({ graph: o.graph, state, runDir: o.runDir, script: o.script, coordinatorAlive: true })
-      .actions,
-  );
+/** Whether something is due: all jobs are gone through, so an answer stands until the state moved and its cost is made up for. */
+function dueLook(o: AttachInput): (state: State) => boolean {
+  let answer = false;
+  let seq = -1;
+  let notBefore = Number.NEGATIVE_INFINITY;
+  return (state) => {
+    const from = o.clock.mono();
+    if (state.seq === seq || from < notBefore) return answer;
+    seq = state.seq;
+    answer = isActionDue(
+      nextActions({ graph: o.graph, state, runDir: o.runDir, script: o.script, coordinatorAlive: true })
+        .actions,
+    );
+    const now = o.clock.mono();
+    notBefore = now + (now - from) * DUE_SHARE;
+    return answer;
+  };
+}
 
 interface ClientSignals {
   readonly detached: boolean;

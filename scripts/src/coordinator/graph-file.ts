@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Graph } from "../core/runtime.ts";
-import { ensureDir, errorCode, replaceFile, sha256 } from "../host/files.ts";
+import { ensureDir, errorCode, replaceFile, sha256, utf8Text } from "../host/files.ts";
 
 export interface GraphFault {
   readonly code: "graph-missing" | "graph-changed" | "graph-schema";
@@ -30,11 +30,11 @@ export function readGraph(
 ): Result<{ graph: Graph; path: string }, GraphFault> {
   let seen = 0;
   for (const path of graphFiles(runDir)) {
-    const text = readOrNull(path);
-    if (text === null) continue;
+    const bytes = readOrNull(path);
+    if (bytes === null) continue;
     seen += 1;
-    if (sha256(text) !== digest) continue;
-    const graph = JSON.parse(text) as Graph;
+    if (sha256(bytes) !== digest) continue;
+    const graph = JSON.parse(utf8Text(bytes)) as Graph;
     if (graph.schemaVersion !== 1)
       return err({
         code: "graph-schema",
@@ -81,9 +81,9 @@ function graphFiles(runDir: string): string[] {
   }
 }
 
-function readOrNull(path: string): string | null {
+function readOrNull(path: string): Buffer | null {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(path);
   } catch {
     return null;
   }

@@ -75,8 +75,14 @@ function frozenSpec(planned: PlannedRun, graph: Graph): string {
       };
     });
   const head = `# The input of ${graph.runId} as it runs. Private; written once, changed by nothing.\n`;
-  return head + stringify({ ...spec, jobs }, { aliasDuplicateObjects: false });
+  const written = { aliasDuplicateObjects: false };
+  if (jobs.length <= JOBS_AS_BLOCKS) return head + stringify({ ...spec, jobs }, written);
+  const { jobs: _, ...rest } = spec;
+  return `${head}${stringify(rest, written)}jobs:\n${jobs.map((job) => `  - ${JSON.stringify(job)}\n`).join("")}`;
 }
+
+/** More than a person reads are written a line each, as JSON, which YAML can read: printing them as YAML costs as much as reading the spec. */
+const JOBS_AS_BLOCKS = 50;
 
 function initialState(graph: Graph, o: { graphSha256: string; supervisorRunId: string }): State {
   return {

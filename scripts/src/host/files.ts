@@ -1,4 +1,5 @@
 /** The only door to files that must survive: atomic replacement, synced appends, bounded reads, digests. */
+import { isAscii } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { constants, createReadStream } from "node:fs";
@@ -102,6 +103,9 @@ export function readTextIfPresent(path: string): string | null {
     throw error;
   }
 }
+
+/** As `toString("utf8")`, which for large plain text takes several times as long as copying it. */
+export const utf8Text = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 
 export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 

@@ -15,8 +15,11 @@ export interface Follower {
   state(): State;
   /** Reads what is new; true when the state changed. Throws `StateFaultError`. */
   poll(): boolean;
-  /** Resolves true soon after the next change, false after `timeoutMs`. Rejects with `StateFaultError`. */
-  changed(timeoutMs: number): Promise<boolean>;
+  /**
+   * Resolves true soon after the next change, false after `timeoutMs`; looks at most every `restMs`. Rejects with
+   * `StateFaultError`.
+   */
+  changed(timeoutMs: number, restMs?: number): Promise<boolean>;
   close(): void;
 }
 
@@ -91,15 +94,15 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
   return {
     state: () => state,
     poll,
-    async changed(timeoutMs) {
+    async changed(timeoutMs, restMs = REST_MS) {
       const look = (): boolean | null => (closed ? false : poll() ? true : null);
-      const firstMs = Math.max(0, polledAt + REST_MS - systemClock.mono());
+      const firstMs = Math.max(0, polledAt + restMs - systemClock.mono());
       const seen = await waitInDir({
         dir: runDir,
         look,
         timeoutMs,
         everyMs: POLL_MS,
-        restMs: REST_MS,
+        restMs,
         firstMs,
       });
       return seen ?? false;

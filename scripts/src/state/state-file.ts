@@ -1,6 +1,7 @@
 /** The text of state.json: one line of run-level members, one line a job, a checksum at the end. */
 import { crc32 } from "node:zlib";
 import { err, ok, type Result } from "../core/result.ts";
+import { utf8Text } from "../host/files.ts";
 import { migrate, type Refusal } from "./migrate.ts";
 import type { Job, State } from "./records.ts";
 
@@ -44,7 +45,7 @@ export type StateFileProblem =
 export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFileProblem> {
   const sealed = checkSeal(bytes);
   // Editors and transfers rewrite line ends; JSON text never holds a raw CR, so taking them out loses nothing.
-  const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : bytes.toString("utf8");
+  const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : utf8Text(bytes);
   const lineEnds = sealed === "broken" && checkSeal(Buffer.from(text)) === "whole";
   let document: unknown;
   try {
