@@ -105,6 +105,42 @@ describe("a host with all five CLIs", () => {
   });
 });
 
+describe("a login that changed between plan and dispatch", () => {
+  it("holds the job, says what would be billed instead, and goes on when the user accepts it", async () => {
+    stubClis(bin);
+    const job = { task: "scout", prompt: "look", expected_output: "text", timeout: "1m" };
+    const spec = {
+      version: 1,
+      outcome: "x",
+      jobs: [
+        { ...job, id: "one", runtime: "internal" },
+        { ...job, id: "two", runtime: "claude", depends_on: ["one"] },
+      ],
+    };
+    const { path } = throwawayRepo({ "jobs.json": JSON.stringify(spec) });
+    const harness = ["--harness", "claude-code", "--subagents"];
+    const run = await tool().json(["run", "jobs.json", ...harness], { cwd: path, env });
+    const runDir = runDirOf(run);
+    expect([run.code, standingOf(stateOf(runDir))]).toEqual([
+      3,
+      { one: "queued, pending", two: "queued, pending" },
+    ]);
+
+    const withKey = { ...env, ANTHROPIC_API_KEY: "stub" };
+    await tool().json(["resume", runDir], { cwd: path, env: withKey });
+    expect(stateOf(runDir).jobs["two"]?.block).toMatchObject({
+      code: "auth-source-changed",
+      detail:
+        "`claude` was planned with the login source `subscription` and has `key` now: other billing than planned. `resume --retry two` accepts it.",
+    });
+    // Nobody was asked to work.
+    expect(callsOf(bin, "claude").filter((call) => !questionsOf("claude").includes(call))).toEqual([]);
+
+    await tool().json(["resume", runDir, "--retry", "two"], { cwd: path, env: withKey });
+    expect(stateOf(runDir).jobs["two"]?.block).toBeNull();
+  });
+});
+
 describe("doctor", () => {
   it("finds nothing on a bare host but what it lacks, and says where it looked", async () => {
     const { path } = throwawayRepo({ "a.txt": "a\n" });
