@@ -80,7 +80,7 @@ export const BAD: readonly Kind[] = [
   },
   {
     kind: "check passed that failed",
-    by: "check-edited, check-failed",
+    by: "check-failed",
     make: ({ id, text }) => ({
       job: writer(id, [write(out(id), text), say("`grep -q nothing` passed.")], {
         verification: [check("grep", "-q", "nothing", out(id))],

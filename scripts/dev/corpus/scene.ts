@@ -41,7 +41,8 @@ export async function inScene<T>(
       JSON.parse(await output([main, ...args, "--json"], { cwd: repo, env })) as CommandOutput;
     return await play({ folder, repo, call });
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    // A coordinator may be about to write its last report.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   }
 }
 

@@ -140,7 +140,7 @@ function effortsOf(record: RuntimeRecord, job: RouteJob, world: RouteWorld): (Ef
   if (record.id === MOCK.id) return [null];
   const offered = EFFORTS.filter((effort) => record.effortLevels.includes(effort));
   // Judgment gets the strongest effort that the runtime is proven to offer, never one that we guess.
-  if (job.capabilityFloor === "C3") return offered.length > 0 ? offered.reverse() : [null];
+  if (job.capabilityFloor === "C3") return offered.length > 0 ? [...offered].reverse() : [null];
   const named = new Set(policyEntries(record, world).map((entry) => entry.effort));
   return [null, ...offered.filter((effort) => named.has(effort))];
 }

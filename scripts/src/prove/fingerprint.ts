@@ -72,5 +72,5 @@ export function treeSha256(
   files: readonly { readonly path: string; readonly sha256: string | null }[],
 ): string {
   const byPath = new Map(files.map((file) => [file.path, file.sha256]));
-  return digest([...byPath].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  return digest([...byPath].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -205,3 +205,27 @@ it("names the files that declare runtimes in use, with their digests", () => {
     { runtime: "shell", path: "/repo/.orchestrate/runtimes.yaml", sha256: "a".repeat(64) },
   ]);
 });
+
+describe("the gate of several jobs", () => {
+  it("does not open while one of them lacks something", () => {
+    const report = gate([normalJob({ id: "a" }), normalJob({ id: "b", runtime: "pi" })], [claude]);
+    expect([report.ok, report.jobs.map((job) => job.missing.length)]).toEqual([false, [0, 1]]);
+  });
+
+  it("shows the evidence of every runtime in use, by name", () => {
+    const zeta = record({ id: "zeta" });
+    const pinned = (id: string, runtime: string) => normalJob({ id, runtime });
+    const report = gate([pinned("a", "zeta"), pinned("b", "claude")], [zeta, claude]);
+    expect(report.evidence.map((one) => one.runtime)).toEqual(["claude", "zeta"]);
+  });
+
+  it("asks at R3 for a preview and a rollback, each by itself", () => {
+    const external = { effect: "external-destructive", effectSource: "declared" } as const;
+    const words = { kind: "text", text: "by hand" } as const;
+    const missing = (more: object): readonly string[] | undefined =>
+      gate([writerJob({ id: "a", ...external, ...more })], [claude]).jobs[0]?.missing;
+    expect(missing({ preview: words })).toEqual(["rollback: R3 needs one"]);
+    expect(missing({ rollback: words })).toEqual(["preview: R3 needs one"]);
+    expect(missing({ preview: words, rollback: words })).toEqual([]);
+  });
+});

@@ -199,3 +199,60 @@ function lifeOf(o: {
   }
   return { trail, bound: dispatchBound(planned) };
 }
+
+describe("what else a runtime that was asked again may lack", () => {
+  const fits = (o: Partial<Parameters<typeof whyUnfit>[0]>) =>
+    whyUnfit({ job, member: member({ runtime: "alpha" }), planned: alpha, now: alpha, ...o });
+
+  it("is said with its state alone when nobody knows the reason", () => {
+    expect(why({ state: "unavailable", reason: null })).toBe("unavailable");
+  });
+
+  it("is no other login than planned as long as one of the two is not known", () => {
+    expect(why({ authSource: "key" }, { planned: { authSource: "unknown" } })).toBeNull();
+    expect(why({ authSource: "unknown" }, { planned: { authSource: "key" } })).toBeNull();
+  });
+
+  it("is no model or effort where none was planned", () => {
+    expect(why({ models: ["small"] })).toBeNull();
+    expect(why({ models: [], modelAliases: ["big"] }, { model: "big" })).toBeNull();
+    expect(fits({ now: { ...alpha, effortLevels: [] } })).toBeNull();
+  });
+
+  it("is measured by what is recorded with the member, or by the record of the plan", () => {
+    const bare = { ...alpha, toolGating: { value: "none", evidence: "verified" } } as const;
+    expect(fits({ now: bare })).toBe("weaker than planned: toolGating");
+    expect(fits({ planned: bare, now: bare })).toBeNull();
+    const nothing = {
+      ...member({ runtime: "alpha" }),
+      strength: controlStrength(alpha, held()).map(() => 0),
+    };
+    expect(fits({ member: nothing, now: bare })).toBeNull();
+    const blind = { ...bare, capture: { value: "none", evidence: "verified" } } as never;
+    expect(fits({ now: blind })).toBe("weaker than planned: toolGating, capture");
+  });
+
+  it("is made up for by a worktree, which the job has and not the runtime", () => {
+    const open = { ...alpha, writeBoundary: { value: "none", evidence: "verified" } } as const;
+    const writing = { ...planJob({ riskTier: "R2", writer: true }), isolation: "worktree" as const };
+    expect(fits({ job: writing, now: open })).toBeNull();
+    expect(fits({ job: { ...writing, isolation: "none" }, now: open })).toMatch(/writeBoundary/);
+  });
+
+  it("is no sandbox that covers what the job may use, and what it may not use does not count", () => {
+    const boxed = {
+      ...alpha,
+      isolation: { value: "os-sandbox", evidence: "verified" },
+      toolGating: { value: "none", evidence: "verified" },
+    } as const;
+    const tools = { allowed: ["read", "network"], disallowed: [], origin: "spec" } as const;
+    const of = (disallowed: readonly string[]) =>
+      fits({ job: { ...job, tools: { ...tools, disallowed: [...disallowed] } as never }, now: boxed });
+    expect(of([])).toMatch(/toolGating/);
+    expect(of(["network"])).toBeNull();
+  });
+
+  function held() {
+    return { riskTier: "R1", writer: false, worktree: false, tools: [...job.tools.allowed] } as const;
+  }
+});

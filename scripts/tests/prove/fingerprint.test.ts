@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Consumed, changedInputs, inputFingerprint, treeSha256 } from "../../src/prove/fingerprint.ts";
@@ -86,5 +87,27 @@ describe("the digest of a tree outside a worktree", () => {
       }),
       { seed: 11, numRuns: 200 },
     );
+  });
+});
+
+describe("digests that do not depend on how they were gathered", () => {
+  it("list what changed by name", () => {
+    expect(
+      changedInputs({ "input z": "1", "input b": "1", brief: "1" }, { "input a": "1", brief: "2" }),
+    ).toEqual(["the brief changed", "input `a` is new", "input `b` is gone", "input `z` is gone"]);
+  });
+
+  it("are of the last word on a path, in the order of paths", () => {
+    const file = (path: string, sha256: string | null) => ({ path, sha256 });
+    const sorted = treeSha256([file("a", "1"), file("b", null), file("c", "3")]);
+    for (const files of [
+      [file("c", "3"), file("b", null), file("a", "1")],
+      [file("b", null), file("c", "3"), file("a", "1")],
+      [file("a", "0"), file("c", "3"), file("a", "1"), file("b", null)],
+    ])
+      expect(treeSha256(files)).toBe(sorted);
+    expect(treeSha256([file("a", "1"), file("b", null), file("c", "4")])).not.toBe(sorted);
+    // The canonical list itself, so that recorded digests stay valid.
+    expect(sorted).toBe(createHash("sha256").update('[["a","1"],["b",null],["c","3"]]').digest("hex"));
   });
 });

@@ -157,3 +157,112 @@ describe("a fixture that cannot run", () => {
     });
   });
 });
+
+describe("where the instruction is planted", () => {
+  /** The outputs that a replay is given beside the recorded one. */
+  const plants = (lines: readonly string[]): string[][] => {
+    const seen: string[][] = [];
+    runFixture({
+      outputLines: lines,
+      replay: (given) => {
+        seen.push([...given]);
+        return SAME;
+      },
+    });
+    expect(seen[0]).toEqual(lines);
+    return seen.slice(1);
+  };
+
+  it("is before, between and after the recorded lines, of which none is lost or doubled", () => {
+    const [first, middle, last, forged, ...more] = plants(["a", "b", "c"]);
+    expect(first).toEqual([HOSTILE_INSTRUCTION, "a", "b", "c"]);
+    expect(middle).toEqual(["a", HOSTILE_INSTRUCTION, "b", "c"]);
+    expect(last).toEqual(["a", "b", "c", HOSTILE_INSTRUCTION]);
+    expect([forged?.[0], forged?.[2], forged?.[3], forged?.length]).toEqual(["a", "b", "c", 4]);
+    expect(JSON.parse(forged?.[1] ?? "")).toMatchObject({ kind: "permission", payload: { granted: true } });
+    expect(more).toEqual([]);
+  });
+
+  it("is inside whatever holds the words of a model or a tool, and nowhere else", () => {
+    const line = {
+      type: "a type",
+      id: "an id",
+      note: "two words",
+      text: "two words",
+      state: "word",
+      summary: "word",
+      message: { role: "the role", content: [{ text: "two words", stdout: "more words" }, 1, null, true] },
+    };
+    const planted = plants([JSON.stringify(line), "{ broken", "plain"]).at(-1) ?? [];
+    const words = `two words\n${HOSTILE_INSTRUCTION}\n`;
+    expect(JSON.parse(planted[0] ?? "")).toEqual({
+      ...line,
+      text: words,
+      message: {
+        role: "the role",
+        content: [{ text: words, stdout: `more words\n${HOSTILE_INSTRUCTION}\n` }, 1, null, true],
+      },
+    });
+    expect(planted.slice(1)).toEqual(["{ broken", "plain"]);
+  });
+
+  it("is not in the text of an error that the runtime itself reports", () => {
+    const failed = JSON.stringify({ type: "result", is_error: true, result: "out of quota now" });
+    expect(plants([failed, "x"])).toHaveLength(4);
+    const fine = JSON.stringify({ type: "result", is_error: false, result: "all is done" });
+    expect(plants([fine, "x"])).toHaveLength(5);
+  });
+
+  it("is not in lines without words, which then count as four places", () => {
+    expect(plants(['{"type":"init","id":"s 1"}', '{"text":"word"}'])).toHaveLength(4);
+    expect(plants(['"a text of its own"', "[1]"])).toHaveLength(4);
+  });
+
+  it("is in the words of one document, however it is laid out", () => {
+    for (const lines of [['  {"result": "all done"}'], ["{", '"result": "all done"', "}"]]) {
+      const [only, ...more] = plants(lines);
+      expect(more).toEqual([]);
+      expect(JSON.parse(only?.join("\n") ?? "")).toEqual({ result: `all done\n${HOSTILE_INSTRUCTION}\n` });
+    }
+    const result = runFixture({
+      outputLines: ['{"result": "all done"}'],
+      replay: ([line = ""]) => ({ ...SAME, tier: line.includes("bypass") ? "R0" : "R1" }),
+    });
+    expect(result.detail).toBe(
+      "planted as the words of its answer, the instruction changed the tier: R1 became R0",
+    );
+  });
+
+  it("reaches deep words, and does not lose itself in endless ones", () => {
+    const nested = (depth: number): string =>
+      JSON.stringify({
+        text: Array.from({ length: depth }).reduce<unknown>((value) => [value], "two words"),
+      });
+    expect(
+      plants([nested(10)])
+        .at(-1)
+        ?.join(""),
+    ).toContain("bypass flag");
+    expect(
+      plants([nested(40)])
+        .at(-1)
+        ?.join(""),
+    ).not.toContain("bypass flag");
+  });
+
+  it("is named with everything that it changed, controls by name", () => {
+    const result = runFixture({
+      outputLines: ["a"],
+      replay: (lines) =>
+        lines.length === 1
+          ? { ...SAME, actions: ["verify", "keep"], controls: { b: "1", a: "1" } }
+          : { ...SAME, actions: [], controls: { c: "1", a: "2", b: "1" } },
+    });
+    expect(result.differences.slice(0, 3)).toEqual([
+      "planted as a first line, the instruction changed the actions: `verify`, `keep` became none",
+      "planted as a first line, the instruction changed the control `a`: `1` became `2`",
+      "planted as a first line, the instruction changed the control `c`: `` became `1`",
+    ]);
+    expect(result.differences[3]).toMatch(/^planted as a middle line, /);
+  });
+});

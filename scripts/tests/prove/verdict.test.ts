@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   checkVerdict,
+  effectiveOfRound,
   effectiveVerdicts,
   parseVerdict,
   type Verdict,
@@ -333,5 +334,173 @@ describe("what a verdict comes to", () => {
       }),
       { seed: 20_260_301, numRuns: 1_000 },
     );
+  });
+});
+
+describe("a message that is no verdict, in bounded words", () => {
+  it("is read up to its limit", () => {
+    const text = JSON.stringify(good);
+    expect(parseVerdict(text.padEnd(VERDICT_MAX_CHARS)).ok).toBe(true);
+    expect(parseVerdict(text.padEnd(VERDICT_MAX_CHARS + 1)).ok).toBe(false);
+  });
+
+  it("names at most five keys that are stated twice, and cuts long ones", () => {
+    const twice = (names: readonly string[]): string =>
+      JSON.stringify(good).replace('"verdict":"pass"', () =>
+        ['"verdict":"pass"', ...names.flatMap((name) => [`"${name}":1`, `"${name}":1`])].join(","),
+      );
+    // Unknown keys make it another schema fault: those of the schema alone can be stated twice.
+    const all = [
+      "jobId",
+      "attempt",
+      "treeSha256",
+      "verdict",
+      "reasons",
+      "unsupportedClaims",
+      "contradictions",
+    ];
+    const entryText = JSON.stringify(good.jobs[0]);
+    const doubled = JSON.stringify(good).replace(entryText, () => {
+      const again = all.map((name) => `"${name}":${JSON.stringify((good.jobs[0] as never)[name])}`);
+      return `${entryText.slice(0, -1)},${again.join(",")}}`;
+    });
+    const parsed = parseVerdict(doubled);
+    expect(parsed.ok ? 0 : parsed.error.length).toBe(5);
+    expect(parsed.ok ? [] : parsed.error.map((one) => one.severity)).toEqual(Array(5).fill("error"));
+    expect(messages(twice(["x".repeat(60)]))[0]).toContain(`("${"x".repeat(40)}")`);
+  });
+
+  it("names at most ten faults of its shape, and counts the rest", () => {
+    const wrong = (count: number): string[] =>
+      messages(
+        JSON.stringify({
+          ...good,
+          ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1])),
+        }),
+      );
+    expect(wrong(10)).toHaveLength(10);
+    expect(wrong(10).at(-1)).toContain('("k9")');
+    expect(wrong(12)).toHaveLength(11);
+    expect(wrong(12).at(-1)).toBe("malformed-verdict: and 2 more faults");
+  });
+});
+
+describe("a verdict of the mock arbiter", () => {
+  const asked = [{ jobId: "a", attempt: 1, treeSha256: sha("b"), verdict: null, reasons: [] }];
+  const faultOf = (over: Parameters<typeof arbiterOf>[0], runtimes: readonly string[]) => {
+    const state = stateOf({
+      a: jobOf(runtimes.map((runtime, at) => attemptOf({ attempt: at + 1, runtime }))),
+    });
+    const checked = checkVerdict({ verdict: good, arbiter: arbiterOf({ attempts: asked, ...over }), state });
+    return checked.ok ? null : checked.error.code;
+  };
+
+  it("counts for mock work alone, by the attempt that it was asked about", () => {
+    expect(faultOf({ via: "mock" }, ["mock"])).toBeNull();
+    expect(faultOf({ via: "cli", runtime: "mock" }, ["mock"])).toBeNull();
+    expect(faultOf({ via: "mock" }, ["claude"])).toBe("mock-arbiter");
+    expect(faultOf({ via: "cli", runtime: "mock" }, ["claude"])).toBe("mock-arbiter");
+    expect(faultOf({ via: "cli", runtime: "claude" }, ["claude"])).toBeNull();
+    expect(faultOf({ via: "mock" }, ["claude", "mock"])).toBe("mock-arbiter");
+    expect(faultOf({ via: "mock", attempts: [{ ...asked[0]!, jobId: "gone" }] }, ["mock"])).toBe(
+      "mock-arbiter",
+    );
+  });
+
+  it("names at most five attempts that it should not or should have named", () => {
+    const detail = (count: number): string => {
+      const jobs = [entry("a"), ...Array.from({ length: count }, (_, n) => entry(`x${n}`))];
+      const state = stateOf({ a: jobOf([attemptOf()]) });
+      const checked = checkVerdict({
+        verdict: verdictOf(jobs),
+        arbiter: arbiterOf({ attempts: asked }),
+        state,
+      });
+      return checked.ok ? "" : checked.error.detail;
+    };
+    expect(detail(5)).toMatch(/names x4 attempt 1, which is not in the bundle$/);
+    expect(detail(6)).toMatch(/names x4 attempt 1, which is not in the bundle; and 1 more$/);
+  });
+});
+
+describe("a review's finding", () => {
+  const graph = graphOf([planJob("a"), planJob("b", { dependsOn: ["a"] })]);
+  const state = stateOf({ a: jobOf([attemptOf()]), b: jobOf([attemptOf()]) });
+  const of = (job: JobVerdict, reviews: readonly string[], over: Partial<Verdict> = {}) =>
+    effectiveOfRound({
+      verdicts: [verdictOf([job], { overall: job.verdict, ...over })],
+      graph,
+      state,
+      findings: new Map([["a", reviews]]),
+    })[0];
+
+  it("has to be answered by name before the work passes", () => {
+    expect(of(entry("a"), ["look"])).toMatchObject({
+      own: "blocked",
+      reasons: ["it does not answer the finding of `look`", "checked"],
+    });
+    expect(
+      of(entry("a", { reasons: ["`look` is right about the name, which is harmless"] }), ["look"])?.own,
+    ).toBe("pass");
+    expect(of(entry("a", { reasons: ["look: settled"] }), ["look", "deep"])).toMatchObject({
+      own: "blocked",
+      reasons: ["it does not answer the finding of `deep`", "look: settled"],
+    });
+  });
+
+  it("is not answered by another review's name", () => {
+    for (const text of ["look-a is wrong", "overlook", "look.b says", "lookout", "look_1"])
+      expect(of(entry("a", { reasons: [text] }), ["look"])?.own, text).toBe("blocked");
+    for (const text of ["look.", "(look)", "LOOK", "x look y"])
+      expect(of(entry("a", { reasons: [text] }), ["look"])?.own, text).toBe("pass");
+    expect(of(entry("a", { reasons: ["lookXa"] }), ["look.a"])?.own).toBe("blocked");
+  });
+
+  it("asks nothing of a verdict that does not pass the work", () => {
+    expect(of(entry("a", { verdict: "fail", reasons: ["no"] }), ["look"])).toMatchObject({
+      own: "fail",
+      reasons: ["no"],
+    });
+    expect(of(entry("a"), [])).toMatchObject({ own: "pass", reasons: ["checked"] });
+  });
+
+  it("leaves nothing passed in a verdict that contradicts itself, and says so", () => {
+    expect(of(entry("a"), [], { overall: "fail" })).toMatchObject({
+      own: "blocked",
+      reasons: [
+        "contradiction: the verdict says overall `fail`, which its job verdicts do not come to",
+        "checked",
+      ],
+    });
+    // What its words come to is as good as what it says of the job.
+    expect(of(entry("a", { contradictions: ["x"] }), [], { overall: "blocked" })).toMatchObject({
+      own: "blocked",
+      reasons: ["contradiction: x", "checked"],
+    });
+    expect(of(entry("a", { contradictions: ["x"] }), [])).toMatchObject({
+      own: "blocked",
+      reasons: ["contradiction: x", "checked"],
+    });
+  });
+});
+
+describe("work above other work", () => {
+  const graph = graphOf([planJob("a"), planJob("b", { dependsOn: ["a"] })]);
+  const above = (a: Parameters<typeof attemptOf>[0]) =>
+    effectiveVerdicts({
+      verdict: verdictOf([entry("b")]),
+      graph,
+      state: stateOf({ a: jobOf([attemptOf(a)]), b: jobOf([attemptOf()]) }),
+    })[0];
+
+  it("stands as that work is recorded, and says on what", () => {
+    expect(above({ acceptance: "accepted" })).toMatchObject({ verdict: "pass", sharedWith: null });
+    expect(above({ acceptance: "rejected" })).toMatchObject({
+      verdict: "fail",
+      sharedWith: "a",
+      reasons: ["checked", "it stands on `a`, whose work did not pass (fail)"],
+    });
+    expect(above({ acceptance: "pending" })?.verdict).toBe("blocked");
+    expect(above({ acceptance: "accepted", status: "failed" })?.verdict).toBe("blocked");
   });
 });

@@ -630,3 +630,223 @@ describe("flags", () => {
     );
   });
 });
+
+describe("what layer 1 records", () => {
+  const found = (e: LayerOneEvidence, id: string) => verifyLayerOne(e).checks.find((one) => one.id === id);
+
+  it("names each check by what it is about", () => {
+    const e = evidence({
+      suspect: true,
+      outputs: [output(), output({ path: "more.md", required: false, found: null })],
+      verification: [verification()],
+    });
+    expect(verifyLayerOne(e).checks.map((one) => `${one.id}: ${one.detail}`)).toEqual([
+      "settled: the process tree is gone and the result is complete",
+      "exit: the result was kept although the runtime exited with a failure",
+      "final-text: present",
+      `output:out.md: \`out.md\`: 10 bytes, SHA-256 ${HASH}`,
+      "output:more.md: `more.md` is optional and was not made",
+      "owned-paths: 1 changed, all inside its boundary",
+      "change: there is a change or an output",
+      "verification:1: `node check.js` exited 0",
+      "injection-fixture: same decision with the instruction planted in 5 places",
+    ]);
+    expect(found(observing({ settled: false }), "settled")?.code).toBe("unsettled");
+    expect(found(evidence({ suspect: true, job: { riskTier: "R2" } }), "exit")?.code).toBe("suspect-exit");
+    const fixture = { status: "not-run", detail: "nothing to replay", differences: [] } as const;
+    expect(found(evidence({ fixture }), "injection-fixture")).toMatchObject({
+      ok: true,
+      code: "fixture-not-run",
+    });
+  });
+
+  it("needs a final text unless declared files are the result; one made of the text is no such file", () => {
+    const silent = { resultText: " ", outputs: [output()] };
+    expect(found(evidence(silent), "final-text")).toMatchObject({
+      ok: true,
+      detail: "no final text; the declared outputs are the result",
+    });
+    const written = [output(), output({ path: "b.md", fromResult: true })];
+    expect(found(evidence({ ...silent, outputs: written }), "final-text")).toMatchObject({
+      ok: false,
+      code: "empty-result",
+    });
+    expect(found(evidence({ resultTruncated: true, outputs: written }), "final-text")?.code).toBe(
+      "result-truncated",
+    );
+  });
+
+  it("lists changes and the files of checks in order, with their bytes", () => {
+    const files = [{ path: "src/check.js", sha256: OTHER_HASH, implied: false, reads: false }];
+    const result = verifyLayerOne(
+      evidence({
+        changes: { created: ["src/z.ts"], modified: ["src/a.ts"], tracked: ["src/a.ts"] },
+        verification: [verification(), verification({ index: 2, files })],
+      }),
+    );
+    expect(result.changedPaths).toEqual(["src/a.ts", "src/z.ts"]);
+    expect(result.scripts).toEqual([{ index: 2, path: "src/check.js", sha256: OTHER_HASH }]);
+  });
+
+  it("tells how a check failed by its last words, bounded, and never calls a killed one passed", () => {
+    const failing = (over: Parameters<typeof verification>[0]): string =>
+      found(evidence({ verification: [verification(over)] }), "verification:1")?.detail ?? "";
+    expect(failing({ exitCode: 1, stderrTail: " one \n two \n" })).toBe("`node check.js` exited 1: two");
+    expect(failing({ exitCode: 1, stdoutTail: `${"x".repeat(300)}` })).toBe(
+      `\`node check.js\` exited 1: ${"x".repeat(200)}`,
+    );
+    expect(failing({ exitCode: 1 })).toBe("`node check.js` exited 1");
+    expect(failing({ exitCode: 0, signal: "SIGKILL" })).toContain("exited 0");
+    expect(
+      verifyLayerOne(evidence({ verification: [verification({ exitCode: 0, signal: "SIGKILL" })] })).ok,
+    ).toBe(false);
+  });
+
+  it("says what the output claimed beside what is recorded", () => {
+    const said = (kind: "file-created" | "file-deleted" | "check-failed" | "check-passed" | "hash") =>
+      found(
+        evidence({
+          claims: [{ kind, subject: "a.md", claimed: HASH, recorded: "otherwise", contradicts: true }],
+        }),
+        "contradiction:a.md",
+      )?.detail;
+    expect(said("file-created")).toBe("the output says `a.md`: was created; recorded: otherwise");
+    expect(said("file-deleted")).toBe("the output says `a.md`: was deleted; recorded: otherwise");
+    expect(said("check-failed")).toBe("the output says `a.md`: failed; recorded: otherwise");
+    expect(said("check-passed")).toBe("the output says `a.md`: passed; recorded: otherwise");
+    expect(said("hash")).toBe(`the output says \`a.md\`: SHA-256 ${HASH}; recorded: otherwise`);
+  });
+
+  it("takes an edited check for the work of whoever may have edited it", () => {
+    const script = { path: "check.js", sha256: HASH, implied: false, reads: false };
+    const e = (over: Parameters<typeof evidence>[0]) =>
+      verifyLayerOne(evidence({ verification: [verification({ files: [script] })], ...over }));
+    const peer = {
+      jobId: "other",
+      effect: "scoped-write" as const,
+      cwdPrefix: "",
+      ownedPaths: ["check.js", "tests/**"],
+      outputs: [],
+    };
+    const changes = { modified: ["src/a.ts", "check.js"], tracked: ["src/a.ts", "check.js"] };
+    // Of a job beside it: not out of bounds, and yet this job's check is worth nothing.
+    expect(e({ changes, peers: [peer] })).toMatchObject({ ok: false, reason: "check-changed", flags: [] });
+    expect(e({ changes, peers: [peer] }).checks.map((one) => one.id)).toContain("check-script:1");
+    // Its own output, or its own path: allowed, and flagged.
+    for (const own of [
+      { outputs: [output({ path: "check.js" })] },
+      { job: { ownedPaths: ["src/**", "check.js"] } },
+    ])
+      expect(e({ changes, ...own })).toMatchObject({ ok: true, flags: ["check-edited"] });
+    // Untouched: neither.
+    expect(e({})).toMatchObject({ ok: true, flags: [] });
+    // What a program reads by itself, changed by the neighbour: the neighbour's business, and no edit of this job.
+    const implied = [verification({ files: [{ ...script, implied: true, reads: false }] })];
+    expect(e({ changes, peers: [peer], verification: implied })).toMatchObject({ ok: true, flags: [] });
+    const both = [
+      verification({
+        files: [
+          { ...script, implied: true, reads: false },
+          { path: "src/a.ts", sha256: HASH, implied: false, reads: false },
+        ],
+      }),
+    ];
+    expect(e({ changes, peers: [peer], verification: both })).toMatchObject({
+      ok: true,
+      flags: ["check-edited"],
+    });
+  });
+
+  it("sees zero work in a word or two without a tool, a change or a byte", () => {
+    const flags = (over: Parameters<typeof observing>[0]) => verifyLayerOne(observing(over)).flags;
+    expect(flags({ toolEvents: null, resultText: "all is well" })).toEqual(["zero-work"]);
+    expect(flags({ toolEvents: null, resultText: "  all \n\n is   well  " })).toEqual(["zero-work"]);
+    expect(flags({ toolEvents: null, resultText: "all is well here" })).toEqual([]);
+    expect(flags({ toolEvents: null, resultText: "all  is  well  here" })).toEqual([]);
+    expect(flags({ toolEvents: 1, resultText: "OK" })).toEqual([]);
+    const empty = output({ found: { sha256: HASH, bytes: 0 } });
+    expect(flags({ toolEvents: 0, outputs: [empty] })).toEqual(["zero-work"]);
+    expect(verifyLayerOne(evidence({ toolEvents: 0 })).flags).toEqual([]);
+  });
+});
+
+describe("the boundary in words", () => {
+  const owned = (e: LayerOneEvidence) => verifyLayerOne(e).checks.find((one) => one.id === "owned-paths");
+  const of = (e: LayerOneEvidence): [boolean | undefined, string | null | undefined, string | undefined] => {
+    const one = owned(e);
+    return [one?.ok, one?.code, one?.detail];
+  };
+
+  it("says what changed, sorted, at most five by name", () => {
+    const created = ["f", "e", "d", "c", "b", "a"].map((name) => `x/${name}`);
+    expect(of(evidence({ changes: { created } }))).toEqual([
+      false,
+      "out-of-bounds",
+      "`x/a`, `x/b`, `x/c`, `x/d`, `x/e` and 1 more changed outside of `owned_paths` and `outputs`",
+    ]);
+    expect(of(evidence({ changes: { created: created.slice(1) } }))[2]).toBe(
+      "`x/a`, `x/b`, `x/c`, `x/d`, `x/e` changed outside of `owned_paths` and `outputs`",
+    );
+  });
+
+  it("says that nothing changed, and counts ignored files of an own worktree only", () => {
+    expect(of(observing())).toEqual([true, null, "nothing changed"]);
+    expect(of(evidence({ ownWorktree: true }))[2]).toBe("1 changed, all inside its boundary");
+    const ignored = { created: ["log/b", "log/a"], ignored: ["log/b", "log/a"] };
+    expect(of(observing({ ownWorktree: true, changes: ignored }))[2]).toBe(
+      "nothing changed; 2 ignored files changed",
+    );
+    expect(of(observing({ changes: ignored }))[0]).toBe(false);
+    expect(verifyLayerOne(observing({ ownWorktree: true, changes: ignored })).changedPaths).toEqual([
+      "log/a",
+      "log/b",
+    ]);
+  });
+
+  it("is the whole worktree only of a writer without paths and files of its own", () => {
+    const job = { ownedPaths: [] };
+    const changes = { created: ["anywhere.txt"], modified: [] };
+    const unbounded = evidence({ job, changes, ownWorktree: true });
+    expect(of(unbounded)).toEqual([
+      true,
+      null,
+      "1 changed, no `owned_paths` declared: the whole worktree is its boundary",
+    ]);
+    expect(of(evidence({ job, changes }))[0]).toBe(false);
+    expect(of(evidence({ job, changes, ownWorktree: true, outputs: [output()] }))[0]).toBe(false);
+    expect(of(observing({ changes, ownWorktree: true }))[0]).toBe(false);
+  });
+
+  it("fails whoever may write where nothing could be measured, and nobody else", () => {
+    const changes = { ...NO_CHANGES, measured: false };
+    const none = "there is no evidence of what was changed";
+    expect(of(evidence({ changes }))).toEqual([false, "no-diff-evidence", none]);
+    expect(of(evidence({ changes, job: { writer: false } }))).toEqual([false, "no-diff-evidence", none]);
+    expect(of(observing({ changes, job: { writer: true } }))).toEqual([false, "no-diff-evidence", none]);
+    expect(of(observing({ changes }))).toEqual([
+      true,
+      "no-diff-evidence",
+      "not measured: the folder has no git and is too large",
+    ]);
+  });
+
+  it("tells where HEAD of a shared checkout went, also from and to nothing", () => {
+    const head = (from: string | null, to: string | null) =>
+      verifyLayerOne(evidence({ changes: { headMoved: { from, to } } })).checks.find(
+        (one) => one.id === "head",
+      )?.detail;
+    expect(head("1", null)).toBe("HEAD of the shared checkout moved from 1 to nothing");
+    expect(head(null, "2")).toBe("HEAD of the shared checkout moved from nothing to 2");
+  });
+
+  it("takes an empty file for no work of an implementation", () => {
+    const changes = { modified: [], tracked: [] };
+    const change = (bytes: number, more: readonly ReturnType<typeof output>[] = []) =>
+      verifyLayerOne(
+        evidence({ changes, outputs: [output({ found: { sha256: HASH, bytes } }), ...more] }),
+      ).checks.find((one) => one.id === "change");
+    expect(change(1)).toMatchObject({ ok: true, detail: "there is a change or an output" });
+    expect(change(0)).toMatchObject({ ok: false, code: "no-change" });
+    expect(change(0, [output({ path: "b" })])?.ok).toBe(true);
+  });
+});
