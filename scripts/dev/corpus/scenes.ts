@@ -179,11 +179,11 @@ async function alteredScript(o: Variants & { readonly main: string }): Promise<J
   });
 }
 
-/** External work whose script is another than the one that was approved: it does not run on that word. */
+/** A script in the checkout is altered after the request: what runs are the approved bytes of the base, and they are judged. */
 async function alteredApproval(o: Variants & { readonly main: string }): Promise<Judged[]> {
   const made = {
     kind: "script altered after the request",
-    expected: "needs-approval",
+    expected: "needs-arbiter",
     ids: named(o, "approved"),
   };
   const job = (id: string): object => ({
