@@ -16,7 +16,7 @@ export interface ChunkSet {
 /** Larger ones may do more when they are loaded than opening a file costs. */
 const SMALL_BYTES = 6_000;
 /** Builtins that are loaded anyway, or cost nothing. */
-export const COSTLY_BUILTIN = /\bfrom "node:(?!path"|os"|util"|url")/;
+export const COSTLY_BUILTIN = /\bfrom "node:(?!path"|os"|util"|url"|buffer")/;
 
 const IMPORT = /import \{\n([^}]*?)\n\} from "\.\/([^"]+)";\n/g;
 const BARE_IMPORT = /^import "\.\/([^"]+)";\n/gm;

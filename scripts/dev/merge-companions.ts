@@ -10,6 +10,15 @@ const FILE_COST = 40_000;
 /** Parts that a command loads at need, when the chunks that they share with it are there. */
 const LATE: ReadonlySet<string> = new Set(["excerpt.mjs", "git.mjs", "registry.mjs"]);
 
+/** What a chunk that is loaded by name reads more counts less, the seldomer it is called: once in a run, or less. */
+const WEIGHTS: ReadonlyMap<string, number> = new Map([
+  ["hidden-coordinate.mjs", 0.5],
+  ...[
+    ...["approve", "calibrate", "clean", "completion", "confirm-policy", "credentials", "deny", "doctor"],
+    ...["init", "integrate", "onboard", "policy-set", "policy-show", "probe", "schema", "smoke", "verify"],
+  ].map((name): [string, number] => [`${name}.mjs`, 0.1]),
+]);
+
 /** The chunks with those merged that save more than they cost, summed over all chunks that are loaded by name. */
 export async function mergeCompanions(set: ChunkSet): Promise<ReadonlyMap<string, string>> {
   let { chunks } = set;
@@ -59,19 +68,20 @@ function situationOf({ chunks, entries }: ChunkSet, imports: Imports): Situation
 
 /**
  * Every named chunk that loads both saves a file; one that loads only one of them now reads the other as well, with all
- * that the other stands on, and none may lose more by that than a file costs.
+ * that the other stands on, and none that is called often may lose more by that than a file costs.
  */
 function gainOf(o: Situation, a: string, b: string): number {
   let gain = 0;
-  for (const loads of o.loads.values()) {
+  for (const [file, loads] of o.loads) {
+    const weight = WEIGHTS.get(file) ?? 1;
     const [hasA, hasB] = [loads.has(a), loads.has(b)];
-    if (hasA && hasB) gain += FILE_COST;
+    if (hasA && hasB) gain += weight * FILE_COST;
     else if (hasA || hasB) {
       const added = [...(o.needs.get(hasA ? b : a) ?? [])].filter((file) => !loads.has(file));
       const texts = added.map((file) => o.chunks.get(file) ?? "");
       const cost = texts.reduce((sum, text) => sum + text.length, 0);
-      if (cost > FILE_COST || texts.some((text) => COSTLY_BUILTIN.test(text))) return 0;
-      gain -= cost + (added.length - 1) * FILE_COST;
+      if (weight * cost > FILE_COST || texts.some((text) => COSTLY_BUILTIN.test(text))) return 0;
+      gain -= weight * (cost + (added.length - 1) * FILE_COST);
     }
   }
   return gain;
