@@ -7,12 +7,12 @@ import {
   answer,
   missing,
   scopeProblem
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
-import "./transition.mjs";
-import "./secret-patterns.mjs";
-import "./jobs.schema.mjs";
-import "./secrets.mjs";
+import "./start-2.mjs";
+import "./view.mjs";
+import "./plane-setup.mjs";
+import "./unsupported.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

@@ -5,10 +5,10 @@ import {
   isComparable,
   measure,
   writeCalibration
-} from "./calibration.validate.mjs";
+} from "./inside.mjs";
 import {
   readRun
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   findRunDir
 } from "./dispatch.mjs";
@@ -21,13 +21,13 @@ import {
   canonicalize
 } from "./dispatch.mjs";
 import {
-  REPORTS_DIR
-} from "./dispatch.mjs";
-import {
   workspaceRoot
 } from "./dispatch.mjs";
 import {
   POLICY
+} from "./dispatch.mjs";
+import {
+  REPORTS_DIR
 } from "./dispatch.mjs";
 import {
   EXIT

@@ -2,9 +2,10 @@
 import {
   answer,
   unknownJob
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
-import "./transition.mjs";
+import "./start-2.mjs";
+import "./view.mjs";
 import {
   flagText
 } from "./dispatch.mjs";

@@ -3,7 +3,7 @@ import {
   REFERENCE_KEY,
   credentialPlaces,
   findCredential
-} from "./secret-patterns.mjs";
+} from "./plane-setup.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";

@@ -2,13 +2,155 @@
 
 import { homedir, hostname, platform, tmpdir } from "node:os";
 import { resolve } from "node:path";
+import { isAscii } from "node:buffer";
 import { dirname } from "node:path";
 import { join } from "node:path";
+import { join as join2 } from "node:path";
 import { hostname as hostname2 } from "node:os";
-import { basename, isAbsolute, join as join2, resolve as resolve2 } from "node:path";
-import { join as join3 } from "node:path";
+import { basename, isAbsolute, join as join3, resolve as resolve2 } from "node:path";
 import { join as join4 } from "node:path";
-import { dirname as dirname2, join as join5 } from "node:path";
+import { join as join5 } from "node:path";
+import { dirname as dirname2, join as join6 } from "node:path";
+// node_modules/leven/index.js
+var array = [];
+var characterCodeCache = [];
+function leven(first, second, options) {
+  if (first === second) {
+    return 0;
+  }
+  const maxDistance = options?.maxDistance;
+  const swap = first;
+  if (first.length > second.length) {
+    first = second;
+    second = swap;
+  }
+  let firstLength = first.length;
+  let secondLength = second.length;
+  while (firstLength > 0 && first.charCodeAt(~-firstLength) === second.charCodeAt(~-secondLength)) {
+    firstLength--;
+    secondLength--;
+  }
+  let start = 0;
+  while (start < firstLength && first.charCodeAt(start) === second.charCodeAt(start)) {
+    start++;
+  }
+  firstLength -= start;
+  secondLength -= start;
+  if (maxDistance !== void 0 && secondLength - firstLength > maxDistance) {
+    return maxDistance;
+  }
+  if (firstLength === 0) {
+    return maxDistance !== void 0 && secondLength > maxDistance ? maxDistance : secondLength;
+  }
+  let bCharacterCode;
+  let result;
+  let temporary2;
+  let temporary22;
+  let index = 0;
+  let index2 = 0;
+  while (index < firstLength) {
+    characterCodeCache[index] = first.charCodeAt(start + index);
+    array[index] = ++index;
+  }
+  while (index2 < secondLength) {
+    bCharacterCode = second.charCodeAt(start + index2);
+    temporary2 = index2++;
+    result = index2;
+    for (index = 0; index < firstLength; index++) {
+      temporary22 = bCharacterCode === characterCodeCache[index] ? temporary2 : temporary2 + 1;
+      temporary2 = array[index];
+      result = array[index] = temporary2 > result ? temporary22 > result ? result + 1 : temporary22 : temporary22 > temporary2 ? temporary2 + 1 : temporary22;
+    }
+    if (maxDistance !== void 0) {
+      let rowMinimum = result;
+      for (index = 0; index < firstLength; index++) {
+        if (array[index] < rowMinimum) {
+          rowMinimum = array[index];
+        }
+      }
+      if (rowMinimum > maxDistance) {
+        return maxDistance;
+      }
+    }
+  }
+  array.length = firstLength;
+  characterCodeCache.length = firstLength;
+  return maxDistance !== void 0 && result > maxDistance ? maxDistance : result;
+}
+// scripts/src/plan/did-you-mean.ts
+var LONGEST = 64;
+var MOST_COMPARED = 300;
+var OTHER_NAMES = {
+  needs: "depends_on",
+  deps: "depends_on",
+  dependencies: "depends_on",
+  after: "depends_on",
+  parallel: "concurrency",
+  parallelism: "concurrency",
+  max_parallel: "concurrency",
+  tasks: "jobs",
+  steps: "jobs",
+  roots: "workspace_roots",
+  workdir: "cwd",
+  working_directory: "cwd",
+  dir: "cwd",
+  instructions: "prompt",
+  description: "prompt",
+  tools: "allowed_tools",
+  paths: "owned_paths",
+  owns: "owned_paths",
+  files: "owned_paths",
+  artifacts: "outputs",
+  verify: "verification",
+  tests: "verification",
+  retries: "retry",
+  reasoning: "effort",
+  priority: "importance",
+  fallback_runtimes: "fallback_runtime"
+};
+function didYouMean(word, known) {
+  if (word.length > LONGEST) return null;
+  const list = candidates(word, [...known]);
+  const plain = simplify(word);
+  const same = list.find((candidate) => simplify(candidate) === plain);
+  if (same !== void 0) return same;
+  const other = Object.hasOwn(OTHER_NAMES, word.toLowerCase()) ? OTHER_NAMES[word.toLowerCase()] : void 0;
+  if (other !== void 0 && list.includes(other)) return other;
+  let best = null;
+  let distance = mostEdits(word.length) + 1;
+  for (const candidate of list) {
+    if (Math.abs(candidate.length - word.length) >= distance) continue;
+    const next = leven(plain, simplify(candidate));
+    if (next < distance) {
+      distance = next;
+      best = candidate;
+    }
+  }
+  return best;
+}
+function candidates(word, known) {
+  if (known.length <= MOST_COMPARED) return known;
+  const first = word.charAt(0);
+  return known.filter((candidate) => candidate.startsWith(first)).slice(0, MOST_COMPARED);
+}
+var mostEdits = (length) => length < 3 ? 0 : length === 3 ? 1 : Math.max(2, Math.floor(length / 3));
+var simplify = (word) => word.toLowerCase().replace(/[-_. ]/g, "");
+// scripts/src/cli/suggest.ts
+var LISTED = 12;
+function suggest(given, known, shown = (name) => name) {
+  const near = didYouMean(given, known) ?? unfinished(given, known) ?? swapped(given, known);
+  if (near !== null) return `did you mean \`${shown(near)}\`?`;
+  const names = known.slice(0, LISTED).map((name) => `\`${shown(name)}\``);
+  return `known: ${names.join(", ")}${known.length > LISTED ? ", \u2026" : ""}`;
+}
+function unfinished(given, known) {
+  const begun = given.length < 3 ? [] : known.filter((name) => name.startsWith(given));
+  return begun.length === 1 ? begun[0] ?? null : null;
+}
+function swapped(given, known) {
+  const letters = (word) => [...word.toLowerCase()].sort().join("");
+  return known.find((name) => letters(name) === letters(given)) ?? null;
+}
 // scripts/src/core/runtime.ts
 var FAILURE_RULES = {
   RATE_LIMIT: {
@@ -702,146 +844,6 @@ var HIDDEN_COMMANDS = [
   { name: "__coordinate", load: () => import("./hidden-coordinate.mjs") },
   { name: "__mock", load: () => import("./hidden-mock.mjs") }
 ];
-// node_modules/leven/index.js
-var array = [];
-var characterCodeCache = [];
-function leven(first, second, options) {
-  if (first === second) {
-    return 0;
-  }
-  const maxDistance = options?.maxDistance;
-  const swap = first;
-  if (first.length > second.length) {
-    first = second;
-    second = swap;
-  }
-  let firstLength = first.length;
-  let secondLength = second.length;
-  while (firstLength > 0 && first.charCodeAt(~-firstLength) === second.charCodeAt(~-secondLength)) {
-    firstLength--;
-    secondLength--;
-  }
-  let start = 0;
-  while (start < firstLength && first.charCodeAt(start) === second.charCodeAt(start)) {
-    start++;
-  }
-  firstLength -= start;
-  secondLength -= start;
-  if (maxDistance !== void 0 && secondLength - firstLength > maxDistance) {
-    return maxDistance;
-  }
-  if (firstLength === 0) {
-    return maxDistance !== void 0 && secondLength > maxDistance ? maxDistance : secondLength;
-  }
-  let bCharacterCode;
-  let result;
-  let temporary2;
-  let temporary22;
-  let index = 0;
-  let index2 = 0;
-  while (index < firstLength) {
-    characterCodeCache[index] = first.charCodeAt(start + index);
-    array[index] = ++index;
-  }
-  while (index2 < secondLength) {
-    bCharacterCode = second.charCodeAt(start + index2);
-    temporary2 = index2++;
-    result = index2;
-    for (index = 0; index < firstLength; index++) {
-      temporary22 = bCharacterCode === characterCodeCache[index] ? temporary2 : temporary2 + 1;
-      temporary2 = array[index];
-      result = array[index] = temporary2 > result ? temporary22 > result ? result + 1 : temporary22 : temporary22 > temporary2 ? temporary2 + 1 : temporary22;
-    }
-    if (maxDistance !== void 0) {
-      let rowMinimum = result;
-      for (index = 0; index < firstLength; index++) {
-        if (array[index] < rowMinimum) {
-          rowMinimum = array[index];
-        }
-      }
-      if (rowMinimum > maxDistance) {
-        return maxDistance;
-      }
-    }
-  }
-  array.length = firstLength;
-  characterCodeCache.length = firstLength;
-  return maxDistance !== void 0 && result > maxDistance ? maxDistance : result;
-}
-// scripts/src/plan/did-you-mean.ts
-var LONGEST = 64;
-var MOST_COMPARED = 300;
-var OTHER_NAMES = {
-  needs: "depends_on",
-  deps: "depends_on",
-  dependencies: "depends_on",
-  after: "depends_on",
-  parallel: "concurrency",
-  parallelism: "concurrency",
-  max_parallel: "concurrency",
-  tasks: "jobs",
-  steps: "jobs",
-  roots: "workspace_roots",
-  workdir: "cwd",
-  working_directory: "cwd",
-  dir: "cwd",
-  instructions: "prompt",
-  description: "prompt",
-  tools: "allowed_tools",
-  paths: "owned_paths",
-  owns: "owned_paths",
-  files: "owned_paths",
-  artifacts: "outputs",
-  verify: "verification",
-  tests: "verification",
-  retries: "retry",
-  reasoning: "effort",
-  priority: "importance",
-  fallback_runtimes: "fallback_runtime"
-};
-function didYouMean(word, known) {
-  if (word.length > LONGEST) return null;
-  const list = candidates(word, [...known]);
-  const plain = simplify(word);
-  const same = list.find((candidate) => simplify(candidate) === plain);
-  if (same !== void 0) return same;
-  const other = Object.hasOwn(OTHER_NAMES, word.toLowerCase()) ? OTHER_NAMES[word.toLowerCase()] : void 0;
-  if (other !== void 0 && list.includes(other)) return other;
-  let best = null;
-  let distance = mostEdits(word.length) + 1;
-  for (const candidate of list) {
-    if (Math.abs(candidate.length - word.length) >= distance) continue;
-    const next = leven(plain, simplify(candidate));
-    if (next < distance) {
-      distance = next;
-      best = candidate;
-    }
-  }
-  return best;
-}
-function candidates(word, known) {
-  if (known.length <= MOST_COMPARED) return known;
-  const first = word.charAt(0);
-  return known.filter((candidate) => candidate.startsWith(first)).slice(0, MOST_COMPARED);
-}
-var mostEdits = (length) => length < 3 ? 0 : length === 3 ? 1 : Math.max(2, Math.floor(length / 3));
-var simplify = (word) => word.toLowerCase().replace(/[-_. ]/g, "");
-// scripts/src/cli/suggest.ts
-var LISTED = 12;
-function suggest(given, known, shown = (name) => name) {
-  const near = didYouMean(given, known) ?? unfinished(given, known) ?? swapped(given, known);
-  if (near !== null) return `did you mean \`${shown(near)}\`?`;
-  const names = known.slice(0, LISTED).map((name) => `\`${shown(name)}\``);
-  return `known: ${names.join(", ")}${known.length > LISTED ? ", \u2026" : ""}`;
-}
-function unfinished(given, known) {
-  const begun = given.length < 3 ? [] : known.filter((name) => name.startsWith(given));
-  return begun.length === 1 ? begun[0] ?? null : null;
-}
-function swapped(given, known) {
-  const letters = (word) => [...word.toLowerCase()].sort().join("");
-  return known.find((name) => letters(name) === letters(given)) ?? null;
-}
 // scripts/src/core/shell-quote.ts
 var quoteShell = (word) => /^[A-Za-z0-9_\-./:=@%+,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 // scripts/src/cli/own-command.ts
@@ -1344,6 +1346,93 @@ function readBounded(path) {
     return null;
   }
 }
+// scripts/src/coordinator/blank.ts
+function blankJob(known) {
+  return {
+    status: "queued",
+    outcome: "pending",
+    reason: null,
+    detail: null,
+    block: null,
+    outcomeBlock: null,
+    runtime: null,
+    model: null,
+    agent: null,
+    attempts: 0,
+    worktree: null,
+    branch: null,
+    baseCommit: null,
+    baseOverride: null,
+    acceptedWithoutC3Count: 0,
+    notBefore: null,
+    candidateIndex: 0,
+    promotions: 0,
+    retriesUsed: 0,
+    resumes: 0,
+    userRetries: 0,
+    reopenedAt: 0,
+    pendingAttempt: null,
+    attemptRecords: [],
+    ...known
+  };
+}
+function blankAttempt(known) {
+  return {
+    provider: null,
+    model: null,
+    modelRequested: null,
+    family: null,
+    effortLevel: null,
+    effortRaw: null,
+    benchmarkRef: null,
+    promotionOf: null,
+    promotionTrigger: null,
+    phase: null,
+    reason: null,
+    detail: null,
+    failureClass: null,
+    settlement: null,
+    startedAt: null,
+    endedAt: null,
+    wallMs: null,
+    exitCode: null,
+    signal: null,
+    timedOut: false,
+    flags: [],
+    resetAt: null,
+    tierDerivation: [],
+    capabilityFloorDelta: 0,
+    riskFloorDelta: 0,
+    checks: [],
+    artifacts: [],
+    changedPaths: [],
+    inputFingerprint: null,
+    baseCommit: null,
+    treeSha256: null,
+    commit: null,
+    resultBytes: null,
+    resultSha256: null,
+    diffStat: null,
+    injectionFixture: "not-run",
+    microArbiter: null,
+    c3EscalationReason: [],
+    c3Verdict: null,
+    arbitration: null,
+    acceptedWithoutC3: false,
+    acceptance: "pending",
+    laterOutcome: null,
+    decisionTraceRef: null,
+    supervisorRunId: null,
+    pid: null,
+    processStartTime: null,
+    bootId: null,
+    sessionHandle: null,
+    nativeHandle: null,
+    usage: null,
+    question: null,
+    ...known
+  };
+}
 // scripts/src/core/bypass-flags.ts
 var BYPASS_FLAGS = {
   claude: [
@@ -1473,40 +1562,7 @@ function canonicalize(object, seen = /* @__PURE__ */ new Set()) {
   seen.delete(object);
   return result;
 }
-// scripts/src/prove/current-attempt.ts
-var MOCK_RUNTIME = "mock";
-function currentAttempt(state, jobId) {
-  const job = state.jobs[jobId];
-  const attempt = job?.attemptRecords.at(-1);
-  return job === void 0 || attempt === void 0 || attempt.attempt <= job.reopenedAt ? null : attempt;
-}
-// scripts/src/core/diagnostic.ts
-var isError = (d) => d.severity === "error";
-var hasErrors = (list) => list.some(isError);
-// scripts/src/core/result.ts
-var ok = (value) => ({ ok: true, value });
-var err = (error) => ({ ok: false, error });
-function unreachable(value) {
-  throw new Error(`unreachable value: ${JSON.stringify(value)}`);
-}
-// scripts/src/plan/duration.ts
-var FORM = /^(?=[0-9])(?:([0-9]{1,4})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,8})s)?(?:([0-9]{1,9})ms)?$/;
-function parseDuration(text2) {
-  const match = FORM.exec(text2);
-  if (match === null) return err("is no duration such as `90s`, `10m` or `1h30m`");
-  const [hours, minutes, seconds, rest] = match.slice(1).map((part) => Number(part ?? 0));
-  return ok(hours * 36e5 + minutes * 6e4 + seconds * 1e3 + rest);
-}
-function formatDuration(ms) {
-  const parts = [
-    [Math.floor(ms / 36e5), "h"],
-    [Math.floor(ms / 6e4) % 60, "m"],
-    [Math.floor(ms / 1e3) % 60, "s"],
-    [ms % 1e3, "ms"]
-  ];
-  const text2 = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`).join("");
-  return text2 === "" ? "0s" : text2;
-}
+// scripts/src/host/files.ts
 // lean:node:crypto
 var loaded;
 var crypto = () => loaded ??= process.getBuiltinModule("node:crypto");
@@ -1591,6 +1647,7 @@ function readTextIfPresent(path) {
     throw error;
   }
 }
+var utf8Text = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 var sha256 = (data) => createHash("sha256").update(data).digest("hex");
 async function sha256File(path) {
   let stat;
@@ -1613,27 +1670,56 @@ async function sha256File(path) {
 function errorCode(error) {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }
-// scripts/src/cli/harness.ts
-function harnessOf(env, parsed2) {
-  const name = flagText(parsed2, "harness") ?? env.get("ORCHESTRATE_HARNESS");
-  const subagents = flagOn(parsed2, "subagents") || isOn(env.get("ORCHESTRATE_SUBAGENTS"));
-  if ((name === void 0 || name === "") && !subagents) return null;
-  return { name: name === void 0 || name === "" ? "unknown" : canonical(name), subagents };
+// scripts/src/state/fault.ts
+var StateFaultError = class extends Error {
+  fault;
+  constructor(fault) {
+    super(fault.message);
+    this.name = "StateFaultError";
+    this.fault = fault;
+  }
+};
+function ioFault(doing, error, path) {
+  const errno = errorCode(error);
+  const at = placeOf(error) ?? path;
+  if (errno === "ENOTREG" || errno === "EISDIR" || errno === "ELOOP")
+    return {
+      code: "not-a-file",
+      message: `\`${at}\` is not a regular file; a folder, a link or a device is never read or written in its place.`,
+      hint: "Move it away and put the file back, or name another run directory.",
+      path: at,
+      errno
+    };
+  const reason = errno ?? (error instanceof Error ? error.message : String(error));
+  return {
+    code: "io",
+    message: `Cannot ${doing} \`${at}\`: ${reason}.`,
+    hint: REMEDY[errno ?? ""] ?? "Check the disk and the folder, then `resume` the run.",
+    path: at,
+    errno
+  };
 }
-var ALIASES = {
-  claude: "claude-code",
-  "claude code": "claude-code",
-  claudecode: "claude-code",
-  "codex-cli": "codex",
-  "gemini-cli": "gemini",
-  "pi-coding-agent": "pi",
-  "open-code": "opencode"
+function placeOf(error) {
+  if (!(error instanceof Error)) return null;
+  const { dest, path } = error;
+  return typeof dest === "string" ? dest : typeof path === "string" ? path : null;
+}
+var REMEDY = {
+  ENOSPC: "Free some space, then `resume` the run.",
+  EDQUOT: "Free some of your quota, then `resume` the run.",
+  EACCES: "Make the run directory readable and writable for you, then `resume` the run.",
+  EPERM: "Make the run directory readable and writable for you, then `resume` the run.",
+  EROFS: "Mount the file system writable, or copy the run directory to one that is, then `resume` the run.",
+  EMFILE: "Raise the limit of open files (`ulimit -n`), then `resume` the run.",
+  ENOENT: "The run directory was moved or removed while the run went on; put it back, then `resume` the run."
 };
-var canonical = (name) => {
-  const plain = name.trim().toLowerCase();
-  return Object.hasOwn(ALIASES, plain) ? ALIASES[plain] : plain;
-};
-var isOn = (value) => value !== void 0 && value !== "" && value !== "0" && value !== "false";
+var fencedFault = (runDir) => ({
+  code: "fenced",
+  message: `This coordinator no longer holds the lock of \`${runDir}\`, so it wrote nothing and stops.`,
+  hint: "See who coordinates now by `status`; that process goes on.",
+  path: runDir,
+  errno: null
+});
 // scripts/src/core/layout.ts
 var RUN_FILES = {
   spec: "jobs.yaml",
@@ -1671,10 +1757,98 @@ var REPORTS_DIR = "plans/reports";
 var INPUTS_DIR = ".orchestrate-inputs";
 var CONFIG_DIR = ".orchestrate";
 var RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
+// scripts/src/coordinator/coordinator-log.ts
+var fileOf = (runDir) => join(runDir, RUN_FILES.supervisor, "coordinator.log");
+var LINE_MAX_CHARS = 500;
+function openCoordinatorLog(runDir) {
+  const path = fileOf(runDir);
+  try {
+    const flags = constants.O_CREAT | constants.O_WRONLY | constants.O_APPEND;
+    const fd = openSync(path, flags, PRIVATE_FILE);
+    return { fd, from: fstatSync(fd).size, close: () => closeSync(fd) };
+  } catch (error) {
+    throw new StateFaultError(ioFault("write", error, path));
+  }
+}
+function lastLine(runDir, from = 0) {
+  try {
+    const text2 = readFileSync(fileOf(runDir)).subarray(from).toString("utf8").trimEnd();
+    return text2.split("\n").at(-1)?.slice(0, LINE_MAX_CHARS) || null;
+  } catch {
+    return null;
+  }
+}
+var lastWords = (runDir, from) => lastLine(runDir, from) ?? whyUnwritable(runDir);
+var PROBE = "x".repeat(65536);
+function whyUnwritable(runDir) {
+  const path = join(runDir, RUN_FILES.supervisor, "probe");
+  try {
+    replaceFile(path, PROBE);
+    rmSync(path);
+    return null;
+  } catch (error) {
+    return ioFault("write", error, path).message;
+  }
+}
+// scripts/src/prove/current-attempt.ts
+var MOCK_RUNTIME = "mock";
+function currentAttempt(state, jobId) {
+  const job = state.jobs[jobId];
+  const attempt = job?.attemptRecords.at(-1);
+  return job === void 0 || attempt === void 0 || attempt.attempt <= job.reopenedAt ? null : attempt;
+}
+// scripts/src/core/diagnostic.ts
+var isError = (d) => d.severity === "error";
+var hasErrors = (list) => list.some(isError);
+// scripts/src/core/result.ts
+var ok = (value) => ({ ok: true, value });
+var err = (error) => ({ ok: false, error });
+function unreachable(value) {
+  throw new Error(`unreachable value: ${JSON.stringify(value)}`);
+}
+// scripts/src/plan/duration.ts
+var FORM = /^(?=[0-9])(?:([0-9]{1,4})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,8})s)?(?:([0-9]{1,9})ms)?$/;
+function parseDuration(text2) {
+  const match = FORM.exec(text2);
+  if (match === null) return err("is no duration such as `90s`, `10m` or `1h30m`");
+  const [hours, minutes, seconds, rest] = match.slice(1).map((part) => Number(part ?? 0));
+  return ok(hours * 36e5 + minutes * 6e4 + seconds * 1e3 + rest);
+}
+function formatDuration(ms) {
+  const parts = [
+    [Math.floor(ms / 36e5), "h"],
+    [Math.floor(ms / 6e4) % 60, "m"],
+    [Math.floor(ms / 1e3) % 60, "s"],
+    [ms % 1e3, "ms"]
+  ];
+  const text2 = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`).join("");
+  return text2 === "" ? "0s" : text2;
+}
+// scripts/src/cli/harness.ts
+function harnessOf(env, parsed2) {
+  const name = flagText(parsed2, "harness") ?? env.get("ORCHESTRATE_HARNESS");
+  const subagents = flagOn(parsed2, "subagents") || isOn(env.get("ORCHESTRATE_SUBAGENTS"));
+  if ((name === void 0 || name === "") && !subagents) return null;
+  return { name: name === void 0 || name === "" ? "unknown" : canonical(name), subagents };
+}
+var ALIASES = {
+  claude: "claude-code",
+  "claude code": "claude-code",
+  claudecode: "claude-code",
+  "codex-cli": "codex",
+  "gemini-cli": "gemini",
+  "pi-coding-agent": "pi",
+  "open-code": "opencode"
+};
+var canonical = (name) => {
+  const plain = name.trim().toLowerCase();
+  return Object.hasOwn(ALIASES, plain) ? ALIASES[plain] : plain;
+};
+var isOn = (value) => value !== void 0 && value !== "" && value !== "0" && value !== "false";
 // scripts/src/coordinator/home-record.ts
 var FILE = "plane.json";
 function readHomeRecord(home) {
-  const text2 = readTextIfPresent(join(home, CONFIG_DIR, FILE));
+  const text2 = readTextIfPresent(join2(home, CONFIG_DIR, FILE));
   const value = text2 === null ? {} : parsed(text2);
   const list = (name) => {
     const found = value[name];
@@ -1697,10 +1871,10 @@ function parsed(text2) {
 }
 function updateHomeRecord(home, change) {
   const before = readHomeRecord(home);
-  const dir = join(home, CONFIG_DIR);
+  const dir = join2(home, CONFIG_DIR);
   ensureDir(dir);
   const after = { schemaVersion: 1, ...before, ...change(before) };
-  replaceFile(join(dir, FILE), `${JSON.stringify(after, null, 2)}
+  replaceFile(join2(dir, FILE), `${JSON.stringify(after, null, 2)}
 `);
 }
 var withEntry = (list, entry) => [
@@ -1757,15 +1931,15 @@ function signalExists(pid) {
 var RUN_NAME = /^orchestrate-\d{8}-\d{6}(-\d+)?$/;
 function createRunDir(o) {
   try {
-    const path = o.requested === null ? claimStamped(join2(o.root, REPORTS_DIR), o.now) : claim(resolve2(o.cwd, o.requested));
+    const path = o.requested === null ? claimStamped(join3(o.root, REPORTS_DIR), o.now) : claim(resolve2(o.cwd, o.requested));
     if (path === null)
       return err({
         code: "run-dir-exists",
         message: `\`${o.requested}\` already holds a run or other files.`,
         fix: "Name a folder that does not exist yet. If it holds a run, `resume` goes on with that one."
       });
-    writePrivate(join2(path, ".gitignore"), "*\n");
-    for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join2(path, name));
+    writePrivate(join3(path, ".gitignore"), "*\n");
+    for (const name of [RUN_FILES.inbox, RUN_FILES.supervisor]) ensureDir(join3(path, name));
     return ok({ path, runId: basename(path) });
   } catch (error) {
     return err({
@@ -1779,7 +1953,7 @@ function claimStamped(parent, now) {
   ensureDir(parent);
   const stamp = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   for (let n = 1; ; n++) {
-    const path = join2(parent, `orchestrate-${stamp}${n === 1 ? "" : `-${n}`}`);
+    const path = join3(parent, `orchestrate-${stamp}${n === 1 ? "" : `-${n}`}`);
     try {
       mkdirSync(path, { mode: PRIVATE_DIR });
       return realpathSync(path);
@@ -1799,9 +1973,9 @@ function claim(path) {
   return realpathSync(path);
 }
 function findRunDir(o) {
-  const reports = join2(o.root, REPORTS_DIR);
+  const reports = join3(o.root, REPORTS_DIR);
   if (o.which === void 0) return newest(reports);
-  const candidates2 = isAbsolute(o.which) ? [o.which] : [resolve2(o.cwd, o.which), join2(reports, o.which)];
+  const candidates2 = isAbsolute(o.which) ? [o.which] : [resolve2(o.cwd, o.which), join3(reports, o.which)];
   for (const path of candidates2) {
     if (isRun(path)) {
       const real = realpathSync(path);
@@ -1817,7 +1991,7 @@ function findRunDir(o) {
 function newest(reports) {
   let names = [];
   try {
-    names = readdirSync(reports).filter((name) => RUN_NAME.test(name) && isRun(join2(reports, name)));
+    names = readdirSync(reports).filter((name) => RUN_NAME.test(name) && isRun(join3(reports, name)));
   } catch {
     names = [];
   }
@@ -1828,7 +2002,7 @@ function newest(reports) {
       message: `No run below \`${reports}\`.`,
       fix: "Start one with `run SPEC`, or name the run directory."
     });
-  const path = realpathSync(join2(reports, last));
+  const path = realpathSync(join3(reports, last));
   return ok({ path, runId: basename(path) });
 }
 function byStamp(a, b) {
@@ -1839,10 +2013,10 @@ function byStamp(a, b) {
 }
 function isRun(path) {
   try {
-    return statSync(join2(path, RUN_FILES.state)).isFile() || statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
+    return statSync(join3(path, RUN_FILES.state)).isFile() || statSync(join3(path, RUN_FILES.supervisor)).isDirectory();
   } catch {
     try {
-      return statSync(join2(path, RUN_FILES.supervisor)).isDirectory();
+      return statSync(join3(path, RUN_FILES.supervisor)).isDirectory();
     } catch {
       return false;
     }
@@ -1850,11 +2024,11 @@ function isRun(path) {
 }
 // scripts/src/coordinator/inventory-file.ts
 function writeInventory(runDir, inventory) {
-  replaceFile(join3(runDir, RUN_FILES.runtimes), `${JSON.stringify(inventory, null, 1)}
+  replaceFile(join4(runDir, RUN_FILES.runtimes), `${JSON.stringify(inventory, null, 1)}
 `);
 }
 function readInventory(runDir) {
-  const path = join3(runDir, RUN_FILES.runtimes);
+  const path = join4(runDir, RUN_FILES.runtimes);
   const text2 = readTextIfPresent(path);
   if (text2 === null)
     return err(`\`${path}\` is missing: the run was never prepared. Start it again with \`run SPEC\`.`);
@@ -2017,12 +2191,12 @@ function attemptRecord(s, id, attempt) {
   return record;
 }
 var attemptMarker = (runDir, jobId, attempt) => `${runDir}#${jobId}#${attempt}`;
-var jobDir = (runDir, jobId) => join4(runDir, jobId);
-var jobFile = (runDir, jobId, file) => join4(runDir, jobId, JOB_FILES[file]);
-var worktreePath = (runDir, jobId) => join4(runDir, RUN_FILES.worktrees, jobId);
+var jobDir = (runDir, jobId) => join5(runDir, jobId);
+var jobFile = (runDir, jobId, file) => join5(runDir, jobId, JOB_FILES[file]);
+var worktreePath = (runDir, jobId) => join5(runDir, RUN_FILES.worktrees, jobId);
 var branchName = (runId, jobId) => `orchestrate/${runId}/${jobId}`;
-var supervisorScratch = (s, jobId, attempt) => join4(s.runDir, RUN_FILES.supervisor, s.supervisorRunId, `scratch-${jobId}-${attempt}`);
-var nativeFile = (runDir, jobId, attempt) => join4(jobDir(runDir, jobId), `native-${attempt}.json`);
+var supervisorScratch = (s, jobId, attempt) => join5(s.runDir, RUN_FILES.supervisor, s.supervisorRunId, `scratch-${jobId}-${attempt}`);
+var nativeFile = (runDir, jobId, attempt) => join5(jobDir(runDir, jobId), `native-${attempt}.json`);
 // scripts/src/coordinator/target-text.ts
 function targetText(finding) {
   if (finding.binary === null) return `${finding.id}: not on PATH; a probe target, nothing dispatches to it`;
@@ -2084,7 +2258,7 @@ var require_ucs2length = __commonJS({
 function workspaceRoot(cwd) {
   const real = realpathSync(cwd);
   for (let at = real; ; at = dirname2(at)) {
-    if (existsSync(join5(at, ".git"))) return at;
+    if (existsSync(join6(at, ".git"))) return at;
     if (dirname2(at) === at) return real;
   }
 }
@@ -2368,6 +2542,7 @@ export {
   RUN_FILES,
   SPEC_LIMITS,
   SUPERVISION,
+  StateFaultError,
   TOOL,
   TOOL_WORDS,
   __commonJS,
@@ -2377,6 +2552,8 @@ export {
   appendFileSync,
   attemptMarker,
   attemptRecord,
+  blankAttempt,
+  blankJob,
   bootId,
   branchName,
   bypassFlag,
@@ -2398,6 +2575,7 @@ export {
   existsSync,
   failure,
   fdatasync,
+  fencedFault,
   findRunDir,
   flagInteger,
   flagList,
@@ -2412,10 +2590,13 @@ export {
   harnessOf,
   hasErrors,
   identityOf,
+  ioFault,
   isoTime,
   jobDir,
   jobFile,
   jobState,
+  lastLine,
+  lastWords,
   linkSync,
   liveness,
   loginCommand,
@@ -2430,6 +2611,7 @@ export {
   ok,
   onboardingOf,
   onboardingRecord,
+  openCoordinatorLog,
   openSync,
   ownCommand,
   parseDuration,
@@ -2472,6 +2654,7 @@ export {
   truncateSync,
   unreachable,
   updateHomeRecord,
+  utf8Text,
   utimesSync,
   waitingFor,
   watch,

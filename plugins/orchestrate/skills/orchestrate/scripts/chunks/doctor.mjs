@@ -12,9 +12,7 @@ import {
 } from "./dispatch.mjs";
 import {
   probeHost
-} from "./smoke.mjs";
-import "./supervise.mjs";
-import "./secret-patterns.mjs";
+} from "./supervise.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
@@ -23,16 +21,16 @@ import {
   explainNoRepo,
   findRepo,
   gitVersion
-} from "./inside.mjs";
+} from "./git-2.mjs";
 import {
   SHIPPED
-} from "./probe-2.mjs";
-import "./secrets.mjs";
-import {
-  CONFIG_DIR
-} from "./dispatch.mjs";
+} from "./rating.mjs";
+import "./unsupported.mjs";
 import {
   workspaceRoot
+} from "./dispatch.mjs";
+import {
+  CONFIG_DIR
 } from "./dispatch.mjs";
 import {
   EXIT
@@ -215,7 +213,8 @@ function runtimeFaults(o) {
 function recordFaults(record, o) {
   const { id } = record;
   const found = [];
-  if (record.authenticated === false)
+  const told = o.smokes?.some((smoke) => !smoke.ok && smoke.runtime === id) === true;
+  if (record.authenticated === false && !told)
     found.push(
       fault(
         id,
@@ -223,7 +222,7 @@ function recordFaults(record, o) {
         loginCommand(id) ?? `${id} (log in once, on a terminal)`
       )
     );
-  else if (record.state === "unavailable") found.push(unusable(record, o));
+  else if (record.state === "unavailable" && !told) found.push(unusable(record, o));
   if (record.reason === "sandbox-missing")
     found.push(
       fault(

@@ -11,7 +11,7 @@ import {
   splitPaths,
   trackedFiles,
   withoutFilters
-} from "./inside.mjs";
+} from "./git-2.mjs";
 import "./dispatch.mjs";
 export {
   MIN_GIT,

@@ -4,12 +4,14 @@ import {
 } from "./dispatch.mjs";
 import {
   waitInDir
-} from "./transition.mjs";
+} from "./view.mjs";
+import {
+  systemDisk
+} from "./view.mjs";
 import {
   StateFaultError,
-  ioFault,
-  systemDisk
-} from "./transition.mjs";
+  ioFault
+} from "./dispatch.mjs";
 import {
   isoTime,
   systemClock

@@ -177,353 +177,528 @@ function systemFault(path, error) {
 }
 
 import {
-  systemEnvironment
+  readHomeRecord,
+  updateHomeRecord,
+  withEntry
 } from "./dispatch.mjs";
 import {
-  existsSync as existsSync2,
-  readFileSync,
-  realpathSync as realpathSync2
+  canonicalize
+} from "./dispatch.mjs";
+import {
+  POLICY
+} from "./dispatch.mjs";
+import {
+  CONFIG_DIR
+} from "./dispatch.mjs";
+import {
+  ensureDir,
+  readTextIfPresent,
+  replaceFile,
+  sha256
+} from "./dispatch.mjs";
+import {
+  __commonJS,
+  __toESM
 } from "./dispatch.mjs";
 import { join as join2 } from "node:path";
-import { spawn } from "node:child_process";
-// scripts/src/host/git.ts
-// scripts/src/host/exec.ts
-function exec(file, args, options) {
-  const limit = options.maxBytes ?? 64 * 1024 * 1024;
-  return new Promise((resolve) => {
-    const out = [];
-    const errors = [];
-    let outBytes = 0;
-    let errBytes = 0;
-    let truncated = false;
-    let timedOut = false;
-    let done = false;
-    const finish = (exitCode, signal, spawnError) => {
-      if (done) return;
-      done = true;
-      clearTimeout(deadline);
-      clearTimeout(drain);
-      resolve({
-        exitCode,
-        signal,
-        stdout: Buffer.concat(out),
-        stderr: Buffer.concat(errors),
-        timedOut,
-        truncated,
-        spawnError
-      });
-    };
-    let deadline;
-    let drain;
-    let child;
-    try {
-      child = spawn(file, [...args], {
-        cwd: options.cwd,
-        env: { ...options.env },
-        stdio: ["pipe", "pipe", "pipe"],
-        detached: true,
-        windowsHide: true
-      });
-    } catch (error) {
-      finish(null, null, error instanceof Error && "code" in error ? String(error.code) : "UNKNOWN");
-      return;
-    }
-    const killGroup = () => {
-      try {
-        if (child.pid !== void 0) process.kill(-child.pid, "SIGKILL");
-      } catch {
-        child.kill("SIGKILL");
+// node_modules/fast-deep-equal/index.js
+var require_fast_deep_equal = __commonJS({
+  "node_modules/fast-deep-equal/index.js"(exports, module) {
+    "use strict";
+    module.exports = function equal(a, b) {
+      if (a === b) return true;
+      if (a && b && typeof a == "object" && typeof b == "object") {
+        if (a.constructor !== b.constructor) return false;
+        var length, i, keys;
+        if (Array.isArray(a)) {
+          length = a.length;
+          if (length != b.length) return false;
+          for (i = length; i-- !== 0; )
+            if (!equal(a[i], b[i])) return false;
+          return true;
+        }
+        if (a.constructor === RegExp) return a.source === b.source && a.flags === b.flags;
+        if (a.valueOf !== Object.prototype.valueOf) return a.valueOf() === b.valueOf();
+        if (a.toString !== Object.prototype.toString) return a.toString() === b.toString();
+        keys = Object.keys(a);
+        length = keys.length;
+        if (length !== Object.keys(b).length) return false;
+        for (i = length; i-- !== 0; )
+          if (!Object.prototype.hasOwnProperty.call(b, keys[i])) return false;
+        for (i = length; i-- !== 0; ) {
+          var key = keys[i];
+          if (!equal(a[key], b[key])) return false;
+        }
+        return true;
       }
+      return a !== a && b !== b;
     };
-    if (options.timeoutMs !== void 0)
-      deadline = setTimeout(() => {
-        timedOut = true;
-        killGroup();
-      }, options.timeoutMs);
-    child.stdout?.on("data", (chunk) => {
-      if (outBytes < limit) out.push(chunk.subarray(0, limit - outBytes));
-      else truncated = true;
-      outBytes += chunk.length;
-    });
-    child.stderr?.on("data", (chunk) => {
-      if (errBytes < limit) errors.push(chunk.subarray(0, limit - errBytes));
-      else truncated = true;
-      errBytes += chunk.length;
-    });
-    child.on("error", (error) => finish(null, null, "code" in error ? String(error.code) : "UNKNOWN"));
-    child.on("exit", (code, signal) => {
-      drain = setTimeout(() => {
-        killGroup();
-        finish(code, signal, null);
-      }, 2e3);
-    });
-    child.on("close", (code, signal) => finish(code, signal, null));
-    child.stdin?.on("error", () => {
-    });
-    child.stdin?.end(options.stdin ?? "");
-  });
-}
-// scripts/src/host/git.ts
-var MIN_GIT = [2, 38];
-var INHERITED = [
-  "PATH",
-  "HOME",
-  "USERPROFILE",
-  "XDG_CONFIG_HOME",
-  "TMPDIR",
-  "TEMP",
-  "TMP",
-  "SystemRoot"
-];
-var FIXED_ENV = {
-  LC_ALL: "C",
-  GIT_TERMINAL_PROMPT: "0",
-  GIT_OPTIONAL_LOCKS: "0",
-  GIT_PAGER: "cat",
-  GIT_EDITOR: ":",
-  // No transport is allowed, so a missing object of a partial clone is an error here and never a download.
-  GIT_ALLOW_PROTOCOL: "",
-  GIT_NO_LAZY_FETCH: "1",
-  GIT_LFS_SKIP_SMUDGE: "1",
-  GIT_AUTHOR_NAME: "Orchestrate",
-  GIT_AUTHOR_EMAIL: "coordinator@orchestrate.invalid",
-  GIT_COMMITTER_NAME: "Orchestrate",
-  GIT_COMMITTER_EMAIL: "coordinator@orchestrate.invalid"
-};
-var FIXED_CONFIG = [
-  "core.hooksPath=/dev/null",
-  "core.fsmonitor=false",
-  "core.quotePath=false",
-  "core.trustctime=true",
-  "core.checkStat=default",
-  "core.pager=cat",
-  "gc.auto=0",
-  "maintenance.auto=false",
-  "commit.gpgSign=false",
-  "log.showSignature=false",
-  "submodule.recurse=false",
-  "protocol.allow=never",
-  "color.ui=false",
-  "diff.noprefix=false",
-  "diff.mnemonicPrefix=false",
-  "worktree.guessRemote=false"
-].flatMap((setting) => ["-c", setting]);
-var DIFFING = /* @__PURE__ */ new Set(["diff", "diff-tree", "diff-index", "diff-files", "log", "show"]);
-async function git(args, options) {
-  const [command = "", ...rest] = args;
-  const argv = [
-    ...FIXED_CONFIG,
-    ...(options.config ?? []).flatMap((setting) => ["-c", setting]),
-    ...options.gitDir === void 0 ? [] : [`--git-dir=${options.gitDir}`],
-    ...options.workTree === void 0 ? [] : [`--work-tree=${options.workTree}`],
-    command,
-    ...DIFFING.has(command) ? ["--no-ext-diff", "--no-textconv"] : [],
-    ...rest
-  ];
-  const result = await exec("git", argv, {
-    cwd: options.cwd,
-    env: environment(options),
-    ...options.stdin === void 0 ? {} : { stdin: options.stdin },
-    timeoutMs: options.timeoutMs ?? 12e4,
-    maxBytes: 256 * 1024 * 1024
-  });
-  return {
-    exitCode: result.truncated ? null : result.exitCode,
-    // Decoded only when asked for: a listing of paths can have megabytes and is read as bytes.
-    get stdout() {
-      return result.stdout.toString("utf8");
-    },
-    stderr: result.stderr.toString("utf8"),
-    stdoutBytes: result.stdout,
-    timedOut: result.timedOut,
-    spawnError: result.spawnError
-  };
-}
-function environment(options) {
-  const env = {};
-  if (options.env === void 0) {
-    const own = systemEnvironment();
-    for (const name of INHERITED) {
-      const value = own.get(name);
-      if (value !== void 0) env[name] = value;
+  }
+});
+// node_modules/ajv/dist/runtime/equal.js
+var require_equal = __commonJS({
+  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+    "use strict";
+    Object.defineProperty(exports, "__esModule", { value: true });
+    var equal = require_fast_deep_equal();
+    equal.code = 'require("ajv/dist/runtime/equal").default';
+    exports.default = equal;
+  }
+});
+// scripts/src/coordinator/calibration-file.ts
+// scripts/src/core/generated/calibration.validate.js
+var import_equal = __toESM(require_equal(), 1);
+var calibration_validate_default = validate21;
+var schema7 = { "type": "object", "additionalProperties": false, "properties": { "classifier": { "type": "object", "additionalProperties": false, "properties": { "id": { "type": "string" }, "version": { "type": "string" }, "promptSchema": { "type": "string", "description": "digest of instruction and questions" } }, "required": ["id", "version", "promptSchema"] }, "threshold": { "type": "number", "minimum": 0, "maximum": 1 }, "signals": { "type": "array", "items": { "enum": ["artifact_matches_expected_output", "claims_supported_by_evidence", "materially_unresolved"] }, "uniqueItems": true }, "units": { "type": "string" }, "sampleCount": { "type": "integer", "minimum": 0, "description": "comparable attempts where all signals cleared" }, "minimum": { "type": "integer", "minimum": 0 }, "agreement": { "type": "number", "minimum": 0, "maximum": 1, "description": "share of them that C3 passed" }, "measuredAt": { "type": "string", "description": "ISO 8601, UTC" }, "expiresAt": { "type": "string", "description": "ISO 8601, UTC" } }, "required": ["classifier", "threshold", "signals", "units", "sampleCount", "minimum", "agreement", "measuredAt", "expiresAt"] };
+var func2 = Object.prototype.hasOwnProperty;
+var func0 = import_equal.default.default ?? import_equal.default;
+function validate22(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.classifier === void 0 && (missing0 = "classifier") || data.threshold === void 0 && (missing0 = "threshold") || data.signals === void 0 && (missing0 = "signals") || data.units === void 0 && (missing0 = "units") || data.sampleCount === void 0 && (missing0 = "sampleCount") || data.minimum === void 0 && (missing0 = "minimum") || data.agreement === void 0 && (missing0 = "agreement") || data.measuredAt === void 0 && (missing0 = "measuredAt") || data.expiresAt === void 0 && (missing0 = "expiresAt")) {
+        validate22.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!func2.call(schema7.properties, key0)) {
+            validate22.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.classifier !== void 0) {
+            let data0 = data.classifier;
+            const _errs2 = errors;
+            if (errors === _errs2) {
+              if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+                let missing1;
+                if (data0.id === void 0 && (missing1 = "id") || data0.version === void 0 && (missing1 = "version") || data0.promptSchema === void 0 && (missing1 = "promptSchema")) {
+                  validate22.errors = [{ instancePath: instancePath + "/classifier", schemaPath: "#/properties/classifier/required", keyword: "required", params: { missingProperty: missing1 } }];
+                  return false;
+                } else {
+                  const _errs4 = errors;
+                  for (const key1 in data0) {
+                    if (!(key1 === "id" || key1 === "version" || key1 === "promptSchema")) {
+                      validate22.errors = [{ instancePath: instancePath + "/classifier", schemaPath: "#/properties/classifier/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } }];
+                      return false;
+                      break;
+                    }
+                  }
+                  if (_errs4 === errors) {
+                    if (data0.id !== void 0) {
+                      const _errs5 = errors;
+                      if (typeof data0.id !== "string") {
+                        validate22.errors = [{ instancePath: instancePath + "/classifier/id", schemaPath: "#/properties/classifier/properties/id/type", keyword: "type", params: { type: "string" } }];
+                        return false;
+                      }
+                      var valid1 = _errs5 === errors;
+                    } else {
+                      var valid1 = true;
+                    }
+                    if (valid1) {
+                      if (data0.version !== void 0) {
+                        const _errs7 = errors;
+                        if (typeof data0.version !== "string") {
+                          validate22.errors = [{ instancePath: instancePath + "/classifier/version", schemaPath: "#/properties/classifier/properties/version/type", keyword: "type", params: { type: "string" } }];
+                          return false;
+                        }
+                        var valid1 = _errs7 === errors;
+                      } else {
+                        var valid1 = true;
+                      }
+                      if (valid1) {
+                        if (data0.promptSchema !== void 0) {
+                          const _errs9 = errors;
+                          if (typeof data0.promptSchema !== "string") {
+                            validate22.errors = [{ instancePath: instancePath + "/classifier/promptSchema", schemaPath: "#/properties/classifier/properties/promptSchema/type", keyword: "type", params: { type: "string" } }];
+                            return false;
+                          }
+                          var valid1 = _errs9 === errors;
+                        } else {
+                          var valid1 = true;
+                        }
+                      }
+                    }
+                  }
+                }
+              } else {
+                validate22.errors = [{ instancePath: instancePath + "/classifier", schemaPath: "#/properties/classifier/type", keyword: "type", params: { type: "object" } }];
+                return false;
+              }
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.threshold !== void 0) {
+              let data4 = data.threshold;
+              const _errs11 = errors;
+              if (errors === _errs11) {
+                if (typeof data4 == "number") {
+                  if (data4 > 1 || isNaN(data4)) {
+                    validate22.errors = [{ instancePath: instancePath + "/threshold", schemaPath: "#/properties/threshold/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1 } }];
+                    return false;
+                  } else {
+                    if (data4 < 0 || isNaN(data4)) {
+                      validate22.errors = [{ instancePath: instancePath + "/threshold", schemaPath: "#/properties/threshold/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                } else {
+                  validate22.errors = [{ instancePath: instancePath + "/threshold", schemaPath: "#/properties/threshold/type", keyword: "type", params: { type: "number" } }];
+                  return false;
+                }
+              }
+              var valid0 = _errs11 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.signals !== void 0) {
+                let data5 = data.signals;
+                const _errs13 = errors;
+                if (errors === _errs13) {
+                  if (Array.isArray(data5)) {
+                    var valid2 = true;
+                    const len0 = data5.length;
+                    for (let i0 = 0; i0 < len0; i0++) {
+                      let data6 = data5[i0];
+                      const _errs15 = errors;
+                      if (!(data6 === "artifact_matches_expected_output" || data6 === "claims_supported_by_evidence" || data6 === "materially_unresolved")) {
+                        validate22.errors = [{ instancePath: instancePath + "/signals/" + i0, schemaPath: "#/properties/signals/items/enum", keyword: "enum", params: { allowedValues: schema7.properties.signals.items.enum } }];
+                        return false;
+                      }
+                      var valid2 = _errs15 === errors;
+                      if (!valid2) {
+                        break;
+                      }
+                    }
+                    if (valid2) {
+                      let i1 = data5.length;
+                      let j0;
+                      if (i1 > 1) {
+                        outer0: for (; i1--; ) {
+                          for (j0 = i1; j0--; ) {
+                            if (func0(data5[i1], data5[j0])) {
+                              validate22.errors = [{ instancePath: instancePath + "/signals", schemaPath: "#/properties/signals/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } }];
+                              return false;
+                              break outer0;
+                            }
+                          }
+                        }
+                      }
+                    }
+                  } else {
+                    validate22.errors = [{ instancePath: instancePath + "/signals", schemaPath: "#/properties/signals/type", keyword: "type", params: { type: "array" } }];
+                    return false;
+                  }
+                }
+                var valid0 = _errs13 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.units !== void 0) {
+                  const _errs16 = errors;
+                  if (typeof data.units !== "string") {
+                    validate22.errors = [{ instancePath: instancePath + "/units", schemaPath: "#/properties/units/type", keyword: "type", params: { type: "string" } }];
+                    return false;
+                  }
+                  var valid0 = _errs16 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.sampleCount !== void 0) {
+                    let data8 = data.sampleCount;
+                    const _errs18 = errors;
+                    if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)))) {
+                      validate22.errors = [{ instancePath: instancePath + "/sampleCount", schemaPath: "#/properties/sampleCount/type", keyword: "type", params: { type: "integer" } }];
+                      return false;
+                    }
+                    if (errors === _errs18) {
+                      if (typeof data8 == "number") {
+                        if (data8 < 0 || isNaN(data8)) {
+                          validate22.errors = [{ instancePath: instancePath + "/sampleCount", schemaPath: "#/properties/sampleCount/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                          return false;
+                        }
+                      }
+                    }
+                    var valid0 = _errs18 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.minimum !== void 0) {
+                      let data9 = data.minimum;
+                      const _errs20 = errors;
+                      if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)))) {
+                        validate22.errors = [{ instancePath: instancePath + "/minimum", schemaPath: "#/properties/minimum/type", keyword: "type", params: { type: "integer" } }];
+                        return false;
+                      }
+                      if (errors === _errs20) {
+                        if (typeof data9 == "number") {
+                          if (data9 < 0 || isNaN(data9)) {
+                            validate22.errors = [{ instancePath: instancePath + "/minimum", schemaPath: "#/properties/minimum/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid0 = _errs20 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                    if (valid0) {
+                      if (data.agreement !== void 0) {
+                        let data10 = data.agreement;
+                        const _errs22 = errors;
+                        if (errors === _errs22) {
+                          if (typeof data10 == "number") {
+                            if (data10 > 1 || isNaN(data10)) {
+                              validate22.errors = [{ instancePath: instancePath + "/agreement", schemaPath: "#/properties/agreement/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1 } }];
+                              return false;
+                            } else {
+                              if (data10 < 0 || isNaN(data10)) {
+                                validate22.errors = [{ instancePath: instancePath + "/agreement", schemaPath: "#/properties/agreement/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                                return false;
+                              }
+                            }
+                          } else {
+                            validate22.errors = [{ instancePath: instancePath + "/agreement", schemaPath: "#/properties/agreement/type", keyword: "type", params: { type: "number" } }];
+                            return false;
+                          }
+                        }
+                        var valid0 = _errs22 === errors;
+                      } else {
+                        var valid0 = true;
+                      }
+                      if (valid0) {
+                        if (data.measuredAt !== void 0) {
+                          const _errs24 = errors;
+                          if (typeof data.measuredAt !== "string") {
+                            validate22.errors = [{ instancePath: instancePath + "/measuredAt", schemaPath: "#/properties/measuredAt/type", keyword: "type", params: { type: "string" } }];
+                            return false;
+                          }
+                          var valid0 = _errs24 === errors;
+                        } else {
+                          var valid0 = true;
+                        }
+                        if (valid0) {
+                          if (data.expiresAt !== void 0) {
+                            const _errs26 = errors;
+                            if (typeof data.expiresAt !== "string") {
+                              validate22.errors = [{ instancePath: instancePath + "/expiresAt", schemaPath: "#/properties/expiresAt/type", keyword: "type", params: { type: "string" } }];
+                              return false;
+                            }
+                            var valid0 = _errs26 === errors;
+                          } else {
+                            var valid0 = true;
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate22.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
     }
-  } else
-    for (const [name, value] of Object.entries(options.env))
-      if (!/^GIT_/i.test(name) && !/^LC_ALL$/i.test(name)) env[name] = value;
-  Object.assign(env, FIXED_ENV);
-  if (options.indexFile !== void 0) env["GIT_INDEX_FILE"] = options.indexFile;
-  if (options.commitDate !== void 0) {
-    env["GIT_AUTHOR_DATE"] = options.commitDate;
-    env["GIT_COMMITTER_DATE"] = options.commitDate;
   }
-  return env;
+  validate22.errors = vErrors;
+  return errors === 0;
 }
-function gitFailure(result) {
-  if (result.spawnError !== null) return `git could not be started (${result.spawnError})`;
-  if (result.timedOut) return "git did not answer in time and was ended";
-  const lines = result.stderr.split("\n").filter((line2) => line2.trim() !== "");
-  const line = lines.find((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? "";
-  return line.slice(0, 500) || `git ended with ${result.exitCode ?? "no exit code"}`;
+function validate21(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.schemaVersion === void 0 && (missing0 = "schemaVersion") || data.records === void 0 && (missing0 = "records")) {
+        validate21.errors = [{ instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        const _errs1 = errors;
+        for (const key0 in data) {
+          if (!(key0 === "schemaVersion" || key0 === "records")) {
+            validate21.errors = [{ instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } }];
+            return false;
+            break;
+          }
+        }
+        if (_errs1 === errors) {
+          if (data.schemaVersion !== void 0) {
+            const _errs2 = errors;
+            if (1 !== data.schemaVersion) {
+              validate21.errors = [{ instancePath: instancePath + "/schemaVersion", schemaPath: "#/properties/schemaVersion/const", keyword: "const", params: { allowedValue: 1 } }];
+              return false;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.records !== void 0) {
+              let data1 = data.records;
+              const _errs3 = errors;
+              if (errors === _errs3) {
+                if (Array.isArray(data1)) {
+                  var valid1 = true;
+                  const len0 = data1.length;
+                  for (let i0 = 0; i0 < len0; i0++) {
+                    const _errs5 = errors;
+                    if (!validate22(data1[i0], { instancePath: instancePath + "/records/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+                      vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+                      errors = vErrors.length;
+                    }
+                    var valid1 = _errs5 === errors;
+                    if (!valid1) {
+                      break;
+                    }
+                  }
+                } else {
+                  validate21.errors = [{ instancePath: instancePath + "/records", schemaPath: "#/properties/records/type", keyword: "type", params: { type: "array" } }];
+                  return false;
+                }
+              }
+              var valid0 = _errs3 === errors;
+            } else {
+              var valid0 = true;
+            }
+          }
+        }
+      }
+    } else {
+      validate21.errors = [{ instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate21.errors = vErrors;
+  return errors === 0;
 }
-async function findRepo(cwd) {
-  const places = await git(
-    [
-      "rev-parse",
-      "--path-format=absolute",
-      "--is-bare-repository",
-      "--is-shallow-repository",
-      "--git-common-dir",
-      "--git-dir",
-      "--show-toplevel"
-    ],
-    { cwd }
+// scripts/src/plane/calibration.ts
+var SIGNALS = [
+  "artifact_matches_expected_output",
+  "claims_supported_by_evidence",
+  "materially_unresolved"
+];
+var DAY_MS = 864e5;
+function signalsClear(micro, threshold) {
+  return micro.status === "ok" && micro.wellFormed === true && micro.lowConfidence === false && atLeast(micro.artifactMatchesExpectedOutput, threshold) && atLeast(micro.claimsSupportedByEvidence, threshold) && below(micro.materiallyUnresolved, threshold);
+}
+var isProbability = (value) => value !== null && value >= 0 && value <= 1;
+var atLeast = (value, threshold) => isProbability(value) && value >= threshold;
+var below = (value, threshold) => isProbability(value) && value < threshold;
+function isComparable(attempt) {
+  return attempt.runtime !== "mock" && attempt.status === "success" && attempt.settlement === "settled" && (attempt.riskTier === "R0" || attempt.riskTier === "R1") && attempt.riskFloorDelta === 0 && !attempt.acceptedWithoutC3 && (attempt.c3Verdict === "pass" || attempt.c3Verdict === "fail") && attempt.arbitration !== null && attempt.arbitration.independence !== "not-independent";
+}
+var sameClassifier = (a, b) => a.id === b.id && a.version === b.version && a.promptSchema === b.promptSchema;
+function measure(o) {
+  const threshold = POLICY.INITIAL_THRESHOLD.value;
+  const cleared = o.attempts.filter(
+    (attempt) => attempt.microArbiter != null && sameClassifier(attempt.microArbiter.classifier, o.classifier) && isComparable(attempt) && signalsClear(attempt.microArbiter, threshold)
   );
-  const [bare, shallow, commonDir, gitDir, topLevel] = places.stdout.split("\n");
-  if (gitDir === void 0 || commonDir === void 0 || gitDir === "" || commonDir === "") return null;
-  if (bare === "true") {
-    const head2 = await readHead(gitDir, cwd);
-    return {
-      topLevel: realpathSync2(gitDir),
-      gitDir: realpathSync2(gitDir),
-      commonDir: realpathSync2(commonDir),
-      head: head2,
-      dirtyCount: 0,
-      detached: head2.ref === "HEAD",
-      shallow: shallow === "true",
-      bare: true,
-      submodules: false,
-      lfs: false
-    };
-  }
-  if (places.exitCode !== 0 || topLevel === void 0 || topLevel === "") return null;
-  const root = realpathSync2(topLevel);
-  const [head, status, special] = await Promise.all([
-    readHead(realpathSync2(gitDir), root),
-    git(["status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames"], { cwd: root }),
-    specialContent(root)
-  ]);
+  const passed = cleared.filter((attempt) => attempt.c3Verdict === "pass").length;
   return {
-    topLevel: root,
-    gitDir: realpathSync2(gitDir),
-    commonDir: realpathSync2(commonDir),
-    head,
-    dirtyCount: status.stdout.split("\0").filter((entry) => entry !== "").length,
-    detached: head.ref === "HEAD",
-    shallow: shallow === "true",
-    bare: false,
-    ...special
+    classifier: { ...o.classifier },
+    threshold,
+    signals: [...SIGNALS],
+    units: POLICY.UNITS.value,
+    sampleCount: cleared.length,
+    minimum: o.minimum,
+    agreement: cleared.length === 0 ? 0 : passed / cleared.length,
+    measuredAt: new Date(o.now).toISOString(),
+    expiresAt: new Date(o.now + POLICY.CALIBRATION_DAYS.value * DAY_MS).toISOString()
   };
 }
-async function readHead(gitDir, cwd) {
-  const [ref, commit] = await Promise.all([
-    git(["symbolic-ref", "-q", "HEAD"], { cwd, gitDir }),
-    git(["rev-parse", "--verify", "-q", "--end-of-options", "HEAD^{commit}"], { cwd, gitDir })
-  ]);
-  return {
-    ref: ref.exitCode === 0 ? ref.stdout.trim() : "HEAD",
-    commit: commit.exitCode === 0 ? commit.stdout.trim() : null
-  };
+function calibrationState(o) {
+  const { record } = o;
+  if (record === null) return { status: "missing", clause: "no-record" };
+  const clause = failingClause(record, o);
+  if (clause !== null) return { status: "invalid", clause };
+  const from = Date.parse(record.measuredAt);
+  const until = Math.min(Date.parse(record.expiresAt), from + POLICY.CALIBRATION_DAYS.value * DAY_MS);
+  return from <= o.now && o.now < until ? { status: "valid", clause: null } : { status: "expired", clause: "expired" };
 }
-async function specialContent(root) {
-  const attributes = await git(["ls-files", "-z", "--", ":(glob)**/.gitattributes"], { cwd: root });
-  const lfs = attributes.stdout.split("\0").filter((path) => path !== "").slice(0, 200).some((path) => /\bfilter=lfs\b/.test(readSmall(join2(root, path))));
-  return { submodules: existsSync2(join2(root, ".gitmodules")), lfs };
+function failingClause(record, o) {
+  const floor = POLICY.MINIMUM_SAMPLES.value;
+  if (!o.ownRecord) return "not-written-by-calibrate";
+  if (!sameClassifier(record.classifier, o.classifier)) return "other-classifier";
+  if (o.specMinimum === null || o.specMinimum < floor) return "minimum-not-set";
+  if (record.sampleCount < Math.max(floor, o.specMinimum, record.minimum)) return "too-few-samples";
+  if (!(record.agreement >= POLICY.AGREEMENT_FLOOR.value && record.agreement <= 1))
+    return "agreement-too-low";
+  if (!(record.threshold >= POLICY.INITIAL_THRESHOLD.value && record.threshold <= 1))
+    return "threshold-too-low";
+  if (!SIGNALS.every((signal) => record.signals.includes(signal))) return "signals-missing";
+  if (record.units !== POLICY.UNITS.value) return "units-missing";
+  return null;
 }
-function readSmall(path) {
+// scripts/src/coordinator/calibration-file.ts
+var FILE = "calibration.json";
+var calibrationPath = (root) => join2(root, CONFIG_DIR, FILE);
+function readCalibrationFile(root) {
+  const text = readTextIfPresent(calibrationPath(root));
+  if (text === null) return null;
   try {
-    return readFileSync(path, "utf8");
+    const value = JSON.parse(text);
+    return calibration_validate_default(value) ? value : "invalid";
   } catch {
-    return "";
+    return "invalid";
   }
 }
-async function explainNoRepo(cwd) {
-  const answer = await git(["rev-parse", "--git-dir"], { cwd });
-  if (answer.spawnError !== null)
-    return { code: "git-missing", detail: gitFailure(answer), fix: "install git 2.38 or newer" };
-  if (/dubious ownership/.test(answer.stderr))
-    return {
-      code: "unsafe-ownership",
-      detail: `git does not trust the repository at \`${cwd}\`: it belongs to another user`,
-      fix: `git config --global --add safe.directory ${cwd}`
-    };
-  if (/not a git repository/.test(answer.stderr))
-    return {
-      code: "no-git",
-      detail: `\`${cwd}\` is in no git repository`,
-      fix: "git init && git add -A && git commit -m base"
-    };
-  return { code: "git-failed", detail: gitFailure(answer), fix: "git status" };
+function recordFor(file, classifier) {
+  if (file === null || file === "invalid") return null;
+  const own = file.records.filter((record) => record.classifier.id === classifier.id);
+  return own.find((record) => sameClassifier(record.classifier, classifier)) ?? own[0] ?? null;
 }
-async function gitVersion(cwd) {
-  const answer = await git(["version"], { cwd });
-  const match = /(\d+)\.(\d+)/.exec(answer.stdout);
-  return match === null ? null : [Number(match[1]), Number(match[2])];
-}
-async function trackedFiles(topLevel) {
-  const answer = await git(["ls-files", "-z"], { cwd: topLevel });
-  return splitPaths(answer.stdoutBytes).map((path) => path.text);
-}
-async function resolveAll(revisions, options) {
-  const answer = await git(["cat-file", "--batch-check=%(objectname)"], {
-    ...options,
-    stdin: `${revisions.join("\n")}
-`
-  });
-  const lines = answer.stdout.split("\n");
-  return revisions.map((_, i) => {
-    const id = lines[i] ?? "";
-    return /^[0-9a-f]{40,64}$/.test(id) ? id : null;
-  });
-}
-function splitPaths(bytes) {
-  const out = [];
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(0, start);
-    const stop = end === -1 ? bytes.length : end;
-    if (stop > start) out.push(bytePath(bytes.subarray(start, stop)));
-    start = stop + 1;
-  }
-  return out;
-}
-function bytePath(bytes) {
-  const text = bytes.toString("utf8");
-  if (!text.includes("\uFFFD") || Buffer.from(text).equals(bytes)) return { text, disk: text };
-  let escaped = "";
-  for (const byte of bytes)
-    escaped += byte < 128 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`;
-  return { text: escaped, disk: Buffer.from(bytes) };
-}
-async function withoutFilters(options) {
-  const answer = await git(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], options);
-  const drivers = /* @__PURE__ */ new Set();
-  for (const name of answer.stdout.split("\0")) {
-    const driver = /^filter\.(.+)\.[^.]+$/s.exec(name)?.[1];
-    if (driver !== void 0) drivers.add(driver);
-  }
-  return [...drivers].flatMap(
-    (driver) => ["clean=", "smudge=", "process=", "required=false"].map((rest) => `filter.${driver}.${rest}`)
-  );
+var ownDigest = (root, record) => sha256(canonicalize({ root, record }));
+var isOwnRecord = (home, root, record) => readHomeRecord(home).calibrations.includes(ownDigest(root, record));
+function writeCalibration(o) {
+  const before = readCalibrationFile(o.root);
+  const known = before === null || before === "invalid" ? [] : before.records;
+  const ids = new Set(o.records.map((record) => record.classifier.id));
+  const file = {
+    schemaVersion: 1,
+    records: [...known.filter((record) => !ids.has(record.classifier.id)), ...o.records]
+  };
+  updateHomeRecord(o.home, ({ calibrations }) => ({
+    calibrations: o.records.reduce(
+      (list, record) => withEntry(list, ownDigest(o.root, record)),
+      calibrations
+    )
+  }));
+  ensureDir(join2(o.root, CONFIG_DIR));
+  replaceFile(calibrationPath(o.root), `${JSON.stringify(file, null, 2)}
+`);
 }
 export {
   CHUNK,
-  MIN_GIT,
-  bytePath,
+  calibrationPath,
+  calibrationState,
   chunks,
-  exec,
-  explainNoRepo,
-  findRepo,
-  git,
-  gitFailure,
-  gitVersion,
+  isComparable,
+  isOwnRecord,
   lstat,
+  measure,
   notRegular,
   openParent,
-  resolveAll,
+  readCalibrationFile,
+  recordFor,
   safeRelative,
-  splitPaths,
   systemFault,
-  trackedFiles,
   withFile,
   withParent,
-  withoutFilters
+  writeCalibration
 };

@@ -2,7 +2,7 @@
 import {
   runTrial,
   secretValuesOf
-} from "./trial.mjs";
+} from "./judge.mjs";
 import {
   diffStat,
   gitFault,
@@ -10,6 +10,9 @@ import {
   mergeBases,
   withRepoLock
 } from "./worktree.mjs";
+import "./verdict.validate.mjs";
+import "./accept.mjs";
+import "./inside.mjs";
 import {
   rewriteReport
 } from "./rewrite-report.mjs";
@@ -20,15 +23,17 @@ import {
 import "./trace.validate.mjs";
 import {
   openRun
-} from "./transition.mjs";
+} from "./view.mjs";
+import "./plane-setup.mjs";
 import {
   currentAttempt
 } from "./dispatch.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";
+import "./unsupported.mjs";
 import "./supervise.mjs";
-import "./secret-patterns.mjs";
+import "./rating.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -41,7 +46,7 @@ import {
   findRepo,
   git,
   resolveAll
-} from "./inside.mjs";
+} from "./git-2.mjs";
 import {
   quoteShell
 } from "./dispatch.mjs";
@@ -54,6 +59,7 @@ import {
 } from "./dispatch.mjs";
 
 // scripts/src/run/integrate.ts
+var integrateTitle = (runId) => (jobId) => `Integrate job ${jobId} of run ${runId}`;
 async function previewIntegration(o) {
   const target = await readTarget(o.repo);
   if (!target.ok) return target;
@@ -61,7 +67,12 @@ async function previewIntegration(o) {
   const jobs = [];
   const applied = [];
   for (const job of o.jobs) {
-    const step = await mergeBases({ repo: o.repo, baseCommit: current, mergeCommits: [job] });
+    const step = await mergeBases({
+      repo: o.repo,
+      baseCommit: current,
+      mergeCommits: [job],
+      title: integrateTitle(o.runId)
+    });
     if (!step.ok) {
       if (step.error.code !== "dependency-conflict") return step;
       const conflict = await bothSides(o.repo, target.value.commit, applied, job, step.error);
@@ -105,7 +116,12 @@ async function applyLocked(o) {
   let current = target.value.commit;
   const applied = [];
   for (const job of o.jobs) {
-    const step = await mergeBases({ repo: o.repo, baseCommit: current, mergeCommits: [job] });
+    const step = await mergeBases({
+      repo: o.repo,
+      baseCommit: current,
+      mergeCommits: [job],
+      title: integrateTitle(o.runId)
+    });
     if (!step.ok) return ok({ applied, stopped: asIntegrateConflict(job, step.error) });
     if (step.value.commit === current) continue;
     const entry = { jobId: job.jobId, ref, from: current, to: step.value.commit };
@@ -124,6 +140,7 @@ var asIntegrateConflict = (job, fault) => fault.code === "dependency-conflict" ?
   conflict: { jobs: [job.jobId], paths: fault.conflict?.paths ?? [] }
 } : fault;
 async function undoIntegration(o) {
+  if (o.records.length === 0) return err(nothingIntegrated());
   const locked = await withRepoLock({
     commonDir: o.commonDir,
     purpose: `undoing the integration of ${o.runId}`,
@@ -147,9 +164,13 @@ async function undoLocked(o) {
   const back = await git(["reset", "--keep", "--quiet", current], { cwd: o.repo });
   return back.exitCode === 0 ? ok(undone) : err(gitFault(back, "take the integration back"));
 }
+var nothingIntegrated = () => ({
+  code: "nothing-to-undo",
+  detail: "nothing of this run was integrated"
+});
 function nothingToUndo(records, target) {
   const last = records.at(-1);
-  if (last === void 0) return { code: "nothing-to-undo", detail: "nothing of this run was integrated" };
+  if (last === void 0) return nothingIntegrated();
   return last.ref === target.ref ? {
     code: "target-moved",
     detail: `\`${target.ref}\` is at ${target.commit}, not at ${last.to} where the integration left it: undo by hand, or with \`git revert\``
@@ -224,13 +245,14 @@ async function oneRepo(o, repo, jobs) {
   if (commonDir === null)
     return { ...none, fault: { code: "no-git", detail: `\`${repo}\` is no repository` } };
   const commits = jobs.map((job) => commitOf(o.view, job));
-  const preview = await previewIntegration({ repo, jobs: commits });
+  const { runId } = o.view.state;
+  const preview = await previewIntegration({ repo, runId, jobs: commits });
   if (!preview.ok) return { ...none, fault: preview.error };
   const shown = shownOf(preview.value);
   const base = { repo, target: preview.value.target, jobs: shown };
   const tried = await tryTogether(o, { repo, commonDir, jobs, preview: preview.value });
   const unsound = tried.fault ?? brokenCheck(tried.checks);
-  const conflict = conflictOf(preview.value);
+  const conflict = conflictOf(o.view, repo, preview.value);
   if (o.mode === "preview") return { ...base, checks: tried.checks, fault: unsound ?? conflict };
   if (unsound !== null) return { ...base, jobs: notApplied(shown), checks: tried.checks, fault: unsound };
   return {
@@ -245,18 +267,26 @@ var shownOf = (preview) => preview.jobs.map(({ jobId, state, diffStat: diffStat2
   detail: conflict === null ? state === "contained" ? "already in the branch" : diffStat2 : `conflicts in ${conflict.paths.map((path) => `\`${path}\``).join(", ")}${conflict.jobs.length > 1 ? ` with \`${conflict.jobs[0]}\`` : " with the branch"}`
 }));
 var notApplied = (jobs) => jobs.map((job) => job.state === "applies" ? { ...job, state: "not-applied" } : job);
-function conflictOf(preview) {
+function conflictOf(view, repo, preview) {
   const first = preview.jobs.find((job) => job.state === "conflict");
-  return first === void 0 ? null : {
+  if (first === void 0) return null;
+  const paths = (first.conflict?.paths ?? []).slice(0, 5).map((path) => `\`${path}\``);
+  return {
     code: "integrate-conflict",
-    detail: `\`${first.jobId}\` does not merge: resolve it by hand on its branch`
+    detail: `\`${first.jobId}\` does not merge${paths.length === 0 ? "" : `: it conflicts in ${paths.join(", ")}`}`,
+    fix: resolveFix(view, repo, first.jobId)
   };
+}
+function resolveFix(view, repo, jobId) {
+  const branch = view.state.jobs[jobId]?.branch ?? currentAttempt(view.state, jobId)?.commit ?? "its branch";
+  return `In \`${repo}\`: \`git merge ${branch}\`, resolve the paths, commit; then \`integrate ${view.state.runId} --apply\` brings in the rest. Without it: \`integrate ${view.state.runId} --apply --job JOB\` for each of the others.`;
 }
 function brokenCheck(checks) {
   const broken = checks.find((check) => !check.ok);
   return broken === void 0 ? null : {
     code: "union-check-failed",
-    detail: `merged into the branch, ${broken.detail} (${broken.check} of \`${broken.jobId}\`)`
+    detail: `merged into the branch, ${broken.detail} (${broken.check} of \`${broken.jobId}\`)`,
+    fix: "Integrate what holds by itself with `--job JOB`, or change the branch until the check passes on both."
   };
 }
 async function tryTogether(o, r) {
@@ -269,6 +299,7 @@ async function tryTogether(o, r) {
   if (at !== -1) {
     const prefix = await previewIntegration({
       repo: r.repo,
+      runId: o.view.state.runId,
       jobs: jobs.map((job) => commitOf(o.view, job))
     });
     if (!prefix.ok) return { checks: [], fault: prefix.error };
@@ -328,8 +359,12 @@ async function apply(o, r) {
         done.value.stopped === null ? { ...job, state: "contained", detail: "part of what was applied" } : { ...job, state: job.state === "conflict" ? "conflict" : "not-applied" }
       )
     ),
-    fault: done.value.stopped === null ? null : faultOf(done.value.stopped)
+    fault: done.value.stopped === null ? null : stoppedFault(o.view, r.repo, done.value.stopped)
   };
+}
+function stoppedFault(view, repo, fault) {
+  const jobId = fault.code === "integrate-conflict" ? fault.conflict?.jobs.at(-1) : void 0;
+  return { ...faultOf(fault), ...jobId === void 0 ? {} : { fix: resolveFix(view, repo, jobId) } };
 }
 var faultOf = (fault) => ({
   code: fault.code,
@@ -416,7 +451,14 @@ var handler = async (ctx, parsed) => {
         message: `${detail}.`
       })),
       ...done.repos.flatMap(
-        ({ fault }) => fault === null ? [] : [{ severity: "error", code: fault.code, message: `${fault.detail}.` }]
+        ({ fault }) => fault === null ? [] : [
+          {
+            severity: "error",
+            code: fault.code,
+            message: `${fault.detail}.`,
+            ...fault.fix === void 0 ? {} : { fix: fault.fix }
+          }
+        ]
       )
     ],
     next: []

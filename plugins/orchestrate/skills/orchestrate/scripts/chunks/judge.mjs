@@ -58,16 +58,16 @@ import {
 } from "./trace.validate.mjs";
 import {
   nativeFiles
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   confident,
   controlStrength,
   decideAfterFailure,
   weakerConcerns
-} from "./rating.mjs";
+} from "./plane-setup.mjs";
 import {
   frozenClassifiers
-} from "./secret-patterns.mjs";
+} from "./plane-setup.mjs";
 import {
   currentAttempt
 } from "./dispatch.mjs";
@@ -93,7 +93,7 @@ import {
   git,
   resolveAll,
   withoutFilters
-} from "./inside.mjs";
+} from "./git-2.mjs";
 import {
   TRANSIENT_PATHS,
   boundaryClass
@@ -106,20 +106,20 @@ import {
   MOCK,
   familyOfProvider,
   isLive
-} from "./secret-patterns.mjs";
+} from "./unsupported.mjs";
 import {
   looksSecretName
-} from "./secret-patterns.mjs";
+} from "./unsupported.mjs";
 import {
   canonicalize
 } from "./dispatch.mjs";
 import {
-  INPUTS_DIR,
-  RUN_FILES
-} from "./dispatch.mjs";
-import {
   POLICY,
   SUPERVISION
+} from "./dispatch.mjs";
+import {
+  INPUTS_DIR,
+  RUN_FILES
 } from "./dispatch.mjs";
 import {
   PRIVATE_FILE,
@@ -1637,7 +1637,7 @@ function sentence(name, before, now) {
 }
 function treeSha256(files) {
   const byPath = new Map(files.map((file) => [file.path, file.sha256]));
-  return digest([...byPath].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0));
+  return digest([...byPath].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 // scripts/src/prove/fixture.ts

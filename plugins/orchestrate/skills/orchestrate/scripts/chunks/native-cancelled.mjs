@@ -2,10 +2,11 @@
 import {
   answer,
   nativeTarget
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
 import "./dispatch.mjs";
-import "./transition.mjs";
+import "./start-2.mjs";
+import "./view.mjs";
 
 // scripts/src/cli/commands/native-cancelled.ts
 var handler = async (ctx, parsed) => {

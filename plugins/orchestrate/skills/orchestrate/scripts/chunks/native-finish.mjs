@@ -3,9 +3,10 @@ import {
   answer,
   missing,
   nativeTarget
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
-import "./transition.mjs";
+import "./start-2.mjs";
+import "./view.mjs";
 import {
   failure,
   flagText

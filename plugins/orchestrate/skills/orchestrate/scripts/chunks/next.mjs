@@ -2,7 +2,7 @@
 import {
   openRun,
   summaryOf
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -4,33 +4,31 @@ import {
 } from "./dispatch.mjs";
 import {
   knownRuntimes
-} from "./probe-2.mjs";
+} from "./rating.mjs";
 import {
   nodeVersion,
   onboardingOf
 } from "./dispatch.mjs";
 import {
   answer
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
+import "./start-2.mjs";
 import {
   openRun
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   ownCommand
 } from "./dispatch.mjs";
 import {
   probeHost
-} from "./smoke.mjs";
-import "./supervise.mjs";
-import {
-  locate
-} from "./probe-2.mjs";
+} from "./supervise.mjs";
 import {
   BASE_ENVIRONMENT,
   childEnvironment,
+  locate,
   redactText
-} from "./secret-patterns.mjs";
+} from "./rating.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -41,13 +39,13 @@ import {
 } from "./dispatch.mjs";
 import {
   exec
-} from "./inside.mjs";
+} from "./git-2.mjs";
 import {
   loadConfig
-} from "./secrets.mjs";
+} from "./unsupported.mjs";
 import {
   looksSecretName
-} from "./secret-patterns.mjs";
+} from "./unsupported.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

@@ -10,22 +10,18 @@ import {
   planFlags,
   planSpec
 } from "./render-plan.mjs";
-import "./filter.mjs";
-import "./secret-patterns.mjs";
+import "./plane-setup.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";
 import "./unsupported.mjs";
-import "./jobs.schema.mjs";
-import "./secrets.mjs";
-import "./parse.mjs";
-import "./probe-2.mjs";
+import "./rating.mjs";
 import {
   failure,
   flagList,
   flagText
 } from "./dispatch.mjs";
-import "./inside.mjs";
+import "./git-2.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -3,10 +3,11 @@ import {
   hasErrors
 } from "./dispatch.mjs";
 import {
-  SHOWN_DIGEST,
   loadConfig
-} from "./secrets.mjs";
-import "./secret-patterns.mjs";
+} from "./unsupported.mjs";
+import {
+  SHOWN_DIGEST
+} from "./unsupported.mjs";
 import {
   workspaceRoot
 } from "./dispatch.mjs";

@@ -5,15 +5,13 @@ import {
 } from "./dispatch.mjs";
 import {
   probeHost
-} from "./smoke.mjs";
-import "./supervise.mjs";
-import "./probe-2.mjs";
-import "./secret-patterns.mjs";
+} from "./supervise.mjs";
+import "./rating.mjs";
 import {
   harnessOf
 } from "./dispatch.mjs";
-import "./inside.mjs";
-import "./secrets.mjs";
+import "./git-2.mjs";
+import "./unsupported.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

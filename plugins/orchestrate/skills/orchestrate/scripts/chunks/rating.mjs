@@ -3,7 +3,7 @@
 import {
   claimOf,
   rateRecord
-} from "./secret-patterns.mjs";
+} from "./unsupported.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -24,7 +24,7 @@ import {
 } from "./dispatch.mjs";
 import {
   SECRET_PATTERNS
-} from "./secret-patterns.mjs";
+} from "./unsupported.mjs";
 import {
   SUPERVISION
 } from "./dispatch.mjs";
@@ -48,26 +48,6 @@ import {
 import { isAbsolute, resolve } from "node:path";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import {
-  PLANE_TASKS
-} from "./secret-patterns.mjs";
-import {
-  FAILURE_RULES as FAILURE_RULES2
-} from "./dispatch.mjs";
-import {
-  PLANE_LIMITS,
-  POLICY,
-  RETRY_LIMITS,
-  SPEC_LIMITS
-} from "./dispatch.mjs";
-import {
-  err as err2,
-  ok as ok2
-} from "./dispatch.mjs";
-import {
-  RISK_TIERS,
-  riskAtLeast
-} from "./dispatch.mjs";
 // scripts/src/coordinator/rating.ts
 var ratingBy = (config) => (record) => {
   const declared = config.declared.find((one) => one.entry.id === record.id);
@@ -116,9 +96,9 @@ var initialState = {
   memo: {}
 };
 function observed(state2, changes, events = []) {
-  const next2 = { ...state2, ...changes, events: state2.events + events.length };
-  const waiting = waitingAfter(next2, events);
-  return { state: waiting === isWaiting(next2) ? next2 : remember(next2, { waiting }), events };
+  const next = { ...state2, ...changes, events: state2.events + events.length };
+  const waiting = waitingAfter(next, events);
+  return { state: waiting === isWaiting(next) ? next : remember(next, { waiting }), events };
 }
 var isWaiting = (state2) => state2.memo["waiting"] === true;
 function waitingAfter(state2, events) {
@@ -585,24 +565,24 @@ function observeClaude(state2, line) {
   const object = parseObject(line);
   const type = object === null ? null : asText(object["type"]);
   if (object === null || type === null) return unreadable(state2, line);
-  const next2 = withSession(state2, object);
+  const next = withSession(state2, object);
   switch (type) {
     case "system":
-      return onSystem(next2, object);
+      return onSystem(next, object);
     case "assistant":
-      return onAssistant(next2, object);
+      return onAssistant(next, object);
     case "user":
-      return onUser(next2, object);
+      return onUser(next, object);
     case "result":
-      return onResult(next2, object);
+      return onResult(next, object);
     case "rate_limit_event":
-      return onRateLimit(next2, object);
+      return onRateLimit(next, object);
     case "tool_progress":
     case "stream_event":
     case "auth_status":
-      return observed(next2, {}, [{ kind: "progress", phase: type, payload: { basis: "line" } }]);
+      return observed(next, {}, [{ kind: "progress", phase: type, payload: { basis: "line" } }]);
     default:
-      return unfamiliar(next2, type);
+      return unfamiliar(next, type);
   }
 }
 var withSession = (state2, line) => {
@@ -647,20 +627,20 @@ function onRateLimit(state2, line) {
   const info = asObject(line["rate_limit_info"]) ?? {};
   const status = asText(info["status"]);
   const resetsAt = asNumber(info["resetsAt"]);
-  const next2 = status === "rejected" ? remember(state2, { limitResetsAt: resetsAt === null ? null : resetsAt * 1e3 }) : state2;
-  return observed(next2, {}, [
+  const next = status === "rejected" ? remember(state2, { limitResetsAt: resetsAt === null ? null : resetsAt * 1e3 }) : state2;
+  return observed(next, {}, [
     { kind: "lifecycle", phase: "rate-limit", payload: { status, window: asText(info["rateLimitType"]) } }
   ]);
 }
 function onAssistant(state2, line) {
   const message = asObject(line["message"]) ?? {};
   const events = [];
-  let next2 = state2;
+  let next = state2;
   const model = asText(message["model"]);
   if (model !== null && model !== "<synthetic>" && line["parent_tool_use_id"] == null)
-    next2 = { ...next2, model };
+    next = { ...next, model };
   const fault = asText(line["error"]);
-  if (fault !== null) next2 = remember(next2, { fault });
+  if (fault !== null) next = remember(next, { fault });
   for (const block of asList(message["content"]).map(asObject)) {
     if (block === null) continue;
     const kind = asText(block["type"]);
@@ -669,11 +649,11 @@ function onAssistant(state2, line) {
       events.push({ kind: "progress", phase: "thinking", payload: { basis: "thinking" } });
     else if (kind === "tool_use") {
       const use = readUse(block);
-      next2 = remember(next2, { tools: { ...openTools(next2), ...use.id === null ? {} : { [use.id]: use } } });
+      next = remember(next, { tools: { ...openTools(next), ...use.id === null ? {} : { [use.id]: use } } });
       events.push(toolEvent("start", { tool: use.tool, summary: use.summary, id: use.id }));
     }
   }
-  return observed(next2, {}, events);
+  return observed(next, {}, events);
 }
 var WRITING = /* @__PURE__ */ new Set(["Write", "Edit", "MultiEdit", "NotebookEdit"]);
 function readUse(block) {
@@ -686,24 +666,24 @@ function readUse(block) {
 var openTools = (state2) => asObject(state2.memo["tools"]) ?? {};
 function onUser(state2, line) {
   const refused2 = refusedIds(line);
-  let next2 = state2;
+  let next = state2;
   const events = [];
   for (const block of asList(asObject(line["message"])?.["content"]).map(asObject)) {
     if (block === null || block["type"] !== "tool_result") continue;
     const id = asText(block["tool_use_id"]);
-    const { [id ?? ""]: use, ...open } = openTools(next2);
-    next2 = remember(next2, { tools: open });
-    const ok22 = block["is_error"] !== true;
+    const { [id ?? ""]: use, ...open } = openTools(next);
+    next = remember(next, { tools: open });
+    const ok2 = block["is_error"] !== true;
     const tool = use?.tool ?? "tool";
-    events.push(toolEvent("end", { tool, ok: ok22, summary: use?.summary ?? "", id }));
-    if (ok22 && use?.path != null) events.push(artifactEvent(use.path));
+    events.push(toolEvent("end", { tool, ok: ok2, summary: use?.summary ?? "", id }));
+    if (ok2 && use?.path != null) events.push(artifactEvent(use.path));
     if (id !== null && refused2.has(id)) {
-      const denial = deny(next2, { id, tool, requested: use?.summary ?? "" });
-      next2 = denial.state;
+      const denial = deny(next, { id, tool, requested: use?.summary ?? "" });
+      next = denial.state;
       events.push(...denial.events);
     }
   }
-  return observed(next2, {}, events);
+  return observed(next, {}, events);
 }
 function refusedIds(line) {
   const ids = asList(line["tool_result_meta"]).map(asObject).filter((meta) => asText(asObject(meta?.["permission_decision"])?.["decision"]) === "reject").map((meta) => asText(meta?.["id"]));
@@ -713,31 +693,31 @@ function deny(state2, denial) {
   const seen = asList(state2.memo["denied"]);
   if (denial.id !== null && seen.includes(denial.id)) return { state: state2, events: [] };
   const boundary = `tool:${denial.tool}`;
-  const next2 = {
+  const next = {
     ...state2,
     denied: [...state2.denied, { boundary, requested: brief(denial.requested) }]
   };
   return {
-    state: denial.id === null ? next2 : remember(next2, { denied: [...seen, denial.id] }),
+    state: denial.id === null ? next : remember(next, { denied: [...seen, denial.id] }),
     events: [permissionEvent(boundary, denial.requested)]
   };
 }
 function denied(state2, denial) {
-  const next2 = deny(state2, denial);
-  return observed(next2.state, {}, next2.events);
+  const next = deny(state2, denial);
+  return observed(next.state, {}, next.events);
 }
 function onResult(state2, line) {
-  let next2 = state2;
+  let next = state2;
   const events = [];
   for (const entry of asList(line["permission_denials"]).map(asObject)) {
     if (entry === null) continue;
     const input = asObject(entry["tool_input"]) ?? {};
-    const denial = deny(next2, {
+    const denial = deny(next, {
       id: asText(entry["tool_use_id"]),
       tool: asText(entry["tool_name"]) ?? "tool",
       requested: asText(input["command"]) ?? asText(input["file_path"]) ?? ""
     });
-    next2 = denial.state;
+    next = denial.state;
     events.push(...denial.events);
   }
   const subtype = asText(line["subtype"]) ?? "";
@@ -746,7 +726,7 @@ function onResult(state2, line) {
   const message = success2 ? null : text ?? errorsOf(line) ?? subtype;
   const usage = usageOf(line);
   return observed(
-    next2,
+    next,
     {
       settled: true,
       resultText: success2 ? keepText(text ?? "") : null,
@@ -754,7 +734,7 @@ function onResult(state2, line) {
         ok: success2,
         message,
         status: asNumber(line["api_error_status"]),
-        code: codeOf(next2, subtype)
+        code: codeOf(next, subtype)
       },
       usage
     },
@@ -1142,8 +1122,8 @@ var LADDER = ["minimal", "low", "medium", "high", "xhigh", "max"];
 var effortsIn = (help) => LADDER.filter((level) => help.choices("--effort").includes(level));
 var aliasesIn = (help) => [...help.body("--model").matchAll(/'([a-z][a-z0-9]*)'/g)].map((match) => match[1]);
 function start(input) {
-  const { record, candidate: candidate2, job } = input;
-  const missing = refuseMissingFlags("claude", record, ESSENTIAL) ?? refuseEffort("claude", record, candidate2.effort);
+  const { record, candidate, job } = input;
+  const missing = refuseMissingFlags("claude", record, ESSENTIAL) ?? refuseEffort("claude", record, candidate.effort);
   if (missing !== null) return err(missing);
   const unmapped3 = job.tools.allowed.find((word) => toolNames(word) === null);
   if (unmapped3 !== void 0)
@@ -1166,8 +1146,8 @@ function start(input) {
     ...has("--setting-sources") ? ["--setting-sources="] : [],
     ...has("--strict-mcp-config") ? ["--strict-mcp-config"] : [],
     ...has("--no-session-persistence") && input.keepSession !== true && input.resumeSession === null ? ["--no-session-persistence"] : [],
-    ...candidate2.model === null ? [] : [`--model=${candidate2.model}`],
-    ...candidate2.effort === null ? [] : [`--effort=${candidate2.effort}`],
+    ...candidate.model === null ? [] : [`--model=${candidate.model}`],
+    ...candidate.effort === null ? [] : [`--effort=${candidate.effort}`],
     ...sessionFlags(input)
   ];
   const bypass = refuseBypass(bypassFlag(argv, BYPASS_FLAGS.claude));
@@ -1272,10 +1252,10 @@ function observeCodex(state2, line) {
   }
 }
 function onError(state2, message) {
-  const retry2 = /^Reconnecting\.\.\. (\d+)\/(\d+)/.exec(message);
-  if (retry2 !== null)
+  const retry = /^Reconnecting\.\.\. (\d+)\/(\d+)/.exec(message);
+  if (retry !== null)
     return observed(state2, {}, [
-      retryEvent({ attempt: Number(retry2[1]), of: Number(retry2[2]), error: brief(message) })
+      retryEvent({ attempt: Number(retry[1]), of: Number(retry[2]), error: brief(message) })
     ]);
   return observed(state2, { terminal: { ok: false, message, status: null, code: null } }, [
     errorEvent(message, null)
@@ -1348,8 +1328,8 @@ function onCommand(state2, done, item) {
   }
   const status = asText(item["status"]);
   const exitCode = asNumber(item["exit_code"]);
-  const ok22 = status === "completed" && (exitCode === null || exitCode === 0);
-  const events = [toolEvent("end", { tool: "shell", ok: ok22, summary: command, id })];
+  const ok2 = status === "completed" && (exitCode === null || exitCode === 0);
+  const events = [toolEvent("end", { tool: "shell", ok: ok2, summary: command, id })];
   if (status === "declined") return refused(state2, events, "approval", command);
   const tail = (asText(item["aggregated_output"]) ?? "").slice(-2e3);
   return status === "failed" && WALL.test(tail) ? refused(state2, events, "sandbox", command) : observed(state2, {}, events);
@@ -1363,15 +1343,15 @@ function refused(state2, events, boundary, requested) {
 function onFileChange(state2, done, item) {
   if (!done) return observed(state2, {}, []);
   const paths = asList(item["changes"]).flatMap((change) => asText(asObject(change)?.["path"]) ?? []);
-  const ok22 = item["status"] !== "failed" && item["status"] !== "declined";
+  const ok2 = item["status"] !== "failed" && item["status"] !== "declined";
   const tool = toolEvent("end", {
     tool: "apply_patch",
-    ok: ok22,
+    ok: ok2,
     summary: paths.join(", "),
     id: asText(item["id"])
   });
   if (item["status"] === "declined") return refused(state2, [tool], "approval", paths.join(", "));
-  return observed(state2, {}, [tool, ...ok22 ? paths.map(artifactEvent) : []]);
+  return observed(state2, {}, [tool, ...ok2 ? paths.map(artifactEvent) : []]);
 }
 var settleCodex = (state2, exit) => settleAgent(state2, exit, {
   rules: [
@@ -1576,8 +1556,8 @@ function unmapped(words, disallowed) {
   return disallowed.find((word) => parseToolWord(word).kind === "shell") ?? null;
 }
 function start2(input) {
-  const { record, candidate: candidate2, job, resumeSession } = input;
-  const missing = refuseMissingFlags("codex", record, ESSENTIAL2) ?? refuseEffort("codex", record, candidate2.effort);
+  const { record, candidate, job, resumeSession } = input;
+  const missing = refuseMissingFlags("codex", record, ESSENTIAL2) ?? refuseEffort("codex", record, candidate.effort);
   if (missing !== null) return err(missing);
   const word = unmapped(job.tools.allowed, job.tools.disallowed);
   if (word !== null)
@@ -1595,7 +1575,7 @@ function start2(input) {
     ...settings(input),
     ...record.flags["--ignore-rules"] === true ? ["--ignore-rules"] : [],
     ...record.flags["--ephemeral"] === true && input.keepSession !== true && resumeSession === null ? ["--ephemeral"] : [],
-    ...candidate2.model === null ? [] : ["--model", candidate2.model],
+    ...candidate.model === null ? [] : ["--model", candidate.model],
     ...resumeSession === null ? [] : [resumeSession.handle],
     "-"
   ];
@@ -1657,7 +1637,7 @@ function readLine(spec, state2, line) {
   const failure = declaredFailure(spec, line);
   const usage = spec.usage === void 0 ? null : usageAt(line, spec.usage.path);
   const fault = error ?? (failure === null ? null : `reported ${failure}`);
-  const next2 = {
+  const next = {
     ...state2,
     settled: state2.settled || settled,
     resultText: said === null ? state2.resultText : keepText(said),
@@ -1670,7 +1650,7 @@ function readLine(spec, state2, line) {
       settled && state2.terminal === null ? { ok: true, message: null, status: null, code: null } : state2.terminal
     )
   };
-  return observed(next2, {}, [
+  return observed(next, {}, [
     ...said === null ? [] : [messageEvent(said)],
     ...fault === null ? [] : [errorEvent(fault, failure)],
     ...usage === null ? [] : [usageEvent(usage)],
@@ -2081,15 +2061,15 @@ function onToolResult(state2, line) {
   const tool = asText(use["tool"]) ?? "tool";
   const summary = asText(use["summary"]) ?? "";
   const path = asText(use["path"]);
-  const ok22 = line["status"] === "success";
+  const ok2 = line["status"] === "success";
   const refused2 = asText(asObject(line["error"])?.["type"]) === "policy_violation";
   const boundary = `tool:${tool}`;
   return observed(
     remember(state2, { tools: open, answer: "" }),
     { denied: refused2 ? [...state2.denied, { boundary, requested: brief(summary) }] : state2.denied },
     [
-      toolEvent("end", { tool, ok: ok22, summary, id }),
-      ...ok22 && path !== null ? [artifactEvent(path)] : [],
+      toolEvent("end", { tool, ok: ok2, summary, id }),
+      ...ok2 && path !== null ? [artifactEvent(path)] : [],
       ...refused2 ? [permissionEvent(boundary, summary)] : []
     ]
   );
@@ -2271,8 +2251,8 @@ function authStatus4(input) {
   return other ? said("unverified", "unknown", "the environment selects an auth type") : said(false, "none", "no auth type selected and no key variable set");
 }
 function start3(input) {
-  const { record, candidate: candidate2, job } = input;
-  const missing = refuseMissingFlags("gemini", record, ESSENTIAL3) ?? refuseEffort("gemini", record, candidate2.effort);
+  const { record, candidate, job } = input;
+  const missing = refuseMissingFlags("gemini", record, ESSENTIAL3) ?? refuseEffort("gemini", record, candidate.effort);
   if (missing !== null) return err(missing);
   if (input.resumeSession !== null)
     return err({ code: "session-unsupported", detail: "a resumed `gemini` session is not reliable" });
@@ -2289,7 +2269,7 @@ function start3(input) {
     "--skip-trust",
     `--approval-mode=${grant.edit || grant.write ? "auto_edit" : "default"}`,
     `--policy=${policy}`,
-    ...candidate2.model === null ? [] : [`--model=${candidate2.model}`]
+    ...candidate.model === null ? [] : [`--model=${candidate.model}`]
   ];
   const bypass = refuseBypass(bypassFlag(argv, BYPASS_FLAGS.gemini));
   if (bypass !== null) return err(bypass);
@@ -2594,25 +2574,25 @@ function observeOpencode(state2, line) {
   const type = object === null ? null : asText(object["type"]);
   if (object === null || type === null) return unreadable(state2, line);
   const first = state2.sessionHandle === null;
-  const next2 = { ...state2, sessionHandle: asText(object["sessionID"]) ?? state2.sessionHandle };
+  const next = { ...state2, sessionHandle: asText(object["sessionID"]) ?? state2.sessionHandle };
   const part = asObject(object["part"]) ?? {};
   switch (type) {
     case "step_start":
-      return observed(remember(next2, { answer: "" }), { settled: false, terminal: null, resultText: null }, [
+      return observed(remember(next, { answer: "" }), { settled: false, terminal: null, resultText: null }, [
         { kind: "lifecycle", phase: first ? "start" : "step", payload: {} }
       ]);
     case "text":
-      return onText(next2, asText(part["text"]) ?? "");
+      return onText(next, asText(part["text"]) ?? "");
     case "reasoning":
-      return observed(next2, {}, [{ kind: "progress", phase: "reasoning", payload: { basis: "reasoning" } }]);
+      return observed(next, {}, [{ kind: "progress", phase: "reasoning", payload: { basis: "reasoning" } }]);
     case "tool_use":
-      return onToolUse2(next2, part);
+      return onToolUse2(next, part);
     case "step_finish":
-      return onStepFinish(next2, part);
+      return onStepFinish(next, part);
     case "error":
-      return onError3(next2, asObject(object["error"]) ?? {});
+      return onError3(next, asObject(object["error"]) ?? {});
     default:
-      return unfamiliar(next2, type);
+      return unfamiliar(next, type);
   }
 }
 function onText(state2, text) {
@@ -2629,12 +2609,12 @@ function onToolUse2(state2, part) {
   const tool = asText(part["tool"]) ?? "tool";
   const path = asText(input["filePath"]);
   const summary = asText(input["command"]) ?? path ?? asText(input["pattern"]) ?? asText(call["title"]) ?? "";
-  const ok22 = call["status"] === "completed" && (asNumber(asObject(call["metadata"])?.["exit"]) ?? 0) === 0;
+  const ok2 = call["status"] === "completed" && (asNumber(asObject(call["metadata"])?.["exit"]) ?? 0) === 0;
   const refused2 = REFUSED.test(asText(call["error"]) ?? "");
   const boundary = `tool:${tool}`;
   const events = [
-    toolEvent("end", { tool, ok: ok22, summary, id: asText(part["callID"]) }),
-    ...ok22 && path !== null && WRITING3.has(tool) ? [artifactEvent(path)] : [],
+    toolEvent("end", { tool, ok: ok2, summary, id: asText(part["callID"]) }),
+    ...ok2 && path !== null && WRITING3.has(tool) ? [artifactEvent(path)] : [],
     ...refused2 ? [permissionEvent(boundary, summary)] : []
   ];
   const denied2 = refused2 ? [...state2.denied, { boundary, requested: brief(summary) }] : state2.denied;
@@ -2850,8 +2830,8 @@ function modelsIn(input) {
   return withoutEscapes(answer.stdout).split(/\r?\n/).map((line) => line.trim()).filter((line) => /^[\w.-]+\/\S+$/.test(line));
 }
 function start5(input) {
-  const { record, candidate: candidate2, job, resumeSession } = input;
-  const missing = refuseMissingFlags("opencode", record, ESSENTIAL4) ?? refuseEffort("opencode", record, candidate2.effort);
+  const { record, candidate, job, resumeSession } = input;
+  const missing = refuseMissingFlags("opencode", record, ESSENTIAL4) ?? refuseEffort("opencode", record, candidate.effort);
   if (missing !== null) return err(missing);
   const unmapped3 = job.tools.allowed.find((word) => permissionName(word) === null);
   if (unmapped3 !== void 0)
@@ -2861,7 +2841,7 @@ function start5(input) {
     "run",
     "--format=json",
     `--dir=${input.cwd}`,
-    ...candidate2.model === null ? [] : [`--model=${candidate2.model}`],
+    ...candidate.model === null ? [] : [`--model=${candidate.model}`],
     ...resumeSession === null ? [] : [`--session=${resumeSession.handle}`],
     ...resumeSession?.mode === "fork" ? ["--fork"] : []
   ];
@@ -3006,11 +2986,11 @@ function onToolEnd(state2, line) {
   const id = asText(line["toolCallId"]);
   const { [id ?? ""]: found2, ...open } = asObject(state2.memo["tools"]) ?? {};
   const tool = asText(line["toolName"]) ?? "tool";
-  const ok22 = line["isError"] !== true;
+  const ok2 = line["isError"] !== true;
   const path = asText(asObject(found2)?.["path"]);
   return observed(remember(state2, { tools: open }), {}, [
-    toolEvent("end", { tool, ok: ok22, summary: asText(asObject(found2)?.["summary"]) ?? "", id }),
-    ...ok22 && path !== null && WRITING4.has(tool) ? [artifactEvent(path)] : []
+    toolEvent("end", { tool, ok: ok2, summary: asText(asObject(found2)?.["summary"]) ?? "", id }),
+    ...ok2 && path !== null && WRITING4.has(tool) ? [artifactEvent(path)] : []
   ]);
 }
 function onAgentEnd(state2, line) {
@@ -3177,8 +3157,8 @@ ${answer.stderr}`);
   return lines.slice(header + 1).map((line) => /^([\w.-]+)\s+(\S+)/.exec(line)).flatMap((match) => match === null ? [] : [`${match[1]}/${match[2]}`]);
 }
 function start6(input) {
-  const { record, candidate: candidate2, job, resumeSession } = input;
-  const missing = refuseMissingFlags("pi", record, ESSENTIAL5) ?? refuseEffort("pi", record, candidate2.effort);
+  const { record, candidate, job, resumeSession } = input;
+  const missing = refuseMissingFlags("pi", record, ESSENTIAL5) ?? refuseEffort("pi", record, candidate.effort);
   if (missing !== null) return err(missing);
   const unmapped3 = job.tools.allowed.find(
     (word) => toolNames3(word) === null && !droppable(word, job.tools.origin)
@@ -3200,8 +3180,8 @@ function start6(input) {
     ...tools.length === 0 ? ["--no-tools"] : ["--tools", tools.join(",")],
     "--no-extensions",
     ...["--no-skills", "--no-prompt-templates"].filter(has),
-    ...candidate2.model === null ? [] : ["--model", candidate2.model],
-    ...candidate2.effort === null ? [] : ["--thinking", candidate2.effort],
+    ...candidate.model === null ? [] : ["--model", candidate.model],
+    ...candidate.effort === null ? [] : ["--thinking", candidate.effort],
     ...resumeSession === null ? [] : [resumeSession.mode === "fork" ? "--fork" : "--session", resumeSession.handle],
     ...sessionStore(input)
   ];
@@ -3722,9 +3702,9 @@ async function inSlot(work) {
   try {
     return await work();
   } finally {
-    const next2 = slots.waiting.shift();
-    if (next2 === void 0) slots.free += 1;
-    else next2();
+    const next = slots.waiting.shift();
+    if (next === void 0) slots.free += 1;
+    else next();
   }
 }
 var looker = (o) => async (args) => {
@@ -3989,18 +3969,18 @@ function strip(raw) {
   return { bytes: bytes.subarray(0, out), map: map.subarray(0, out + 1), openFrom };
 }
 function wrapLength(raw, at2) {
-  const next2 = raw[at2 + 1];
-  if (next2 === NEWLINE) return 2;
-  if (next2 === RETURN) return raw[at2 + 2] === void 0 ? -1 : raw[at2 + 2] === NEWLINE ? 3 : 0;
+  const next = raw[at2 + 1];
+  if (next === NEWLINE) return 2;
+  if (next === RETURN) return raw[at2 + 2] === void 0 ? -1 : raw[at2 + 2] === NEWLINE ? 3 : 0;
   const run = runOf(raw, at2);
   if (run > MAX_RUN) return 0;
-  const end2 = at2 + run;
-  if (raw[end2] === void 0) return -1;
+  const end = at2 + run;
+  if (raw[end] === void 0) return -1;
   const whole = raw[at2 - 1] !== BACKSLASH;
   if (ESC_RUNS.has(run) && (whole || run === 1)) {
-    const esc = JSON_ESC.find((opening) => beginsWith(opening, raw, end2));
+    const esc = JSON_ESC.find((opening) => beginsWith(opening, raw, end));
     if (esc !== void 0)
-      return raw.length - end2 < esc.length ? -1 : controlLength(raw, at2, run + esc.length);
+      return raw.length - end < esc.length ? -1 : controlLength(raw, at2, run + esc.length);
   }
   return whole && WRAP_RUNS.has(run) ? escapedWrapLength(raw, at2, run) : 0;
 }
@@ -4027,13 +4007,13 @@ function escapeLength(raw, at2) {
   return 0;
 }
 function controlLength(raw, at2, opening) {
-  const end2 = Math.min(raw.length, at2 + MAX_CSI);
-  for (let index = at2 + opening; index < end2; index += 1) {
+  const end = Math.min(raw.length, at2 + MAX_CSI);
+  for (let index = at2 + opening; index < end; index += 1) {
     const byte = raw[index];
     if (byte >= 64 && byte <= 126) return index + 1 - at2;
     if (byte < 32 || byte > 63) return 0;
   }
-  return end2 === raw.length && end2 - at2 < MAX_CSI ? -1 : 0;
+  return end === raw.length && end - at2 < MAX_CSI ? -1 : 0;
 }
 // scripts/src/run/mask-stream.ts
 var MASK = Buffer.from("[REDACTED]");
@@ -4117,9 +4097,9 @@ var MaskStream = class {
     const carried = this.#carry > 0;
     this.#carry = 0;
     let at2 = o.before;
-    const emit = (bytes, masked2, end2) => {
-      if (end2 > at2) this.#emit({ bytes, masked: masked2, start: base + at2, end: base + end2 });
-      at2 = end2;
+    const emit = (bytes, masked2, end) => {
+      if (end > at2) this.#emit({ bytes, masked: masked2, start: base + at2, end: base + end });
+      at2 = end;
     };
     for (const [index, mask] of o.raw.entries()) {
       if (mask.start >= o.cut) break;
@@ -4228,8 +4208,8 @@ function createScanner(values) {
     const hits = [];
     const open = [];
     let text = null;
-    const end2 = bytes.length - 1;
-    for (let at2 = Math.max(0, from - 1); at2 < end2; at2 += 2) {
+    const end = bytes.length - 1;
+    for (let at2 = Math.max(0, from - 1); at2 < end; at2 += 2) {
       const slot = table[bytes[at2] << 8 | bytes[at2 + 1]];
       if (slot === 0) continue;
       for (const { back, literal: literal2 } of leads[slot]) {
@@ -4341,389 +4321,6 @@ function scannerFor(values) {
   }
   return scanner;
 }
-// scripts/src/plan/controls.ts
-var CONCERNS = [
-  "approval",
-  "toolGating",
-  "writeBoundary",
-  "isolation",
-  "timeout",
-  "bypass",
-  "capture"
-];
-var CONTROL_ORDERS = {
-  approval: ["per-operation", "scoped", "auto", "none"],
-  toolGating: ["granular", "coarse", "none"],
-  writeBoundary: ["enforced", "worktree", "prompt-only", "none"],
-  isolation: ["container", "os-sandbox", "worktree", "prompt-only", "none"],
-  timeout: ["native+external", "external", "accounting"],
-  bypass: ["absent", "present"],
-  capture: ["structured", "text"]
-};
-var ADDED_MINIMUMS = {
-  R0: [
-    ["timeout", "accounting"],
-    ["capture", "text"],
-    ["toolGating", "coarse"]
-  ],
-  R1: [
-    ["bypass", "absent"],
-    ["writeBoundary", "worktree"]
-  ],
-  R2: [
-    ["isolation", "worktree"],
-    ["timeout", "external"]
-  ],
-  R3: [["approval", "scoped"]]
-};
-function minimumControls(tier) {
-  const needs = /* @__PURE__ */ new Map();
-  for (const step of RISK_TIERS.slice(0, RISK_TIERS.indexOf(tier) + 1))
-    for (const [concern, value] of ADDED_MINIMUMS[step]) needs.set(concern, value);
-  return needs;
-}
-function controlLevel(concern, control) {
-  const order = CONTROL_ORDERS[concern];
-  const at2 = order.indexOf(control.value);
-  if (at2 < 0 || control.evidence === "unverified") return 0;
-  return (order.length - at2) * 2 + (control.evidence === "verified" ? 1 : 0);
-}
-function effectiveControls(record, job) {
-  const strongest = (concern) => controlsFor(concern, record, job).reduce((a, b) => stronger(concern, a, b));
-  return Object.fromEntries(CONCERNS.map((concern) => [concern, strongest(concern)]));
-}
-function checkControls(record, job) {
-  const needs = minimumControls(job.riskTier);
-  const evidenceNeeded = riskAtLeast(job.riskTier, "R2") ? "verified" : "attested";
-  return CONCERNS.filter((concern) => needs.has(concern)).map((concern) => {
-    const value = needs.get(concern);
-    const floor = controlLevel(concern, { value, evidence: "attested" });
-    const meets = (control) => controlLevel(concern, control) >= floor && (evidenceNeeded === "attested" || control.evidence === "verified");
-    const offered = controlsFor(concern, record, job);
-    const fitting = offered.filter(meets);
-    const {
-      value: has,
-      evidence,
-      by
-    } = (fitting.length > 0 ? fitting : offered).reduce((a, b) => stronger(concern, a, b));
-    return { concern, needs: value, evidenceNeeded, has, evidence, by, met: fitting.length > 0 };
-  });
-}
-function isolationRaise(record, job) {
-  if (job.worktree || !job.writer) return null;
-  const { approval, writeBoundary } = effectiveControls(record, job);
-  const boundary = controlLevel("writeBoundary", writeBoundary);
-  if (boundary === 0 && riskAtLeast(job.riskTier, "R1")) return "unverified";
-  if (writeBoundary.by === "afterwards") return null;
-  const fenced = writeBoundary.value === "enforced" && boundary > 0;
-  const asks = controlLevel("approval", approval) >= SCOPED;
-  if (!asks && !fenced) return "auto-approval";
-  return boundary < FENCED && riskAtLeast(job.riskTier, "R1") ? "write-boundary" : null;
-}
-function controlStrength(record, job) {
-  const controls = effectiveControls(record, job);
-  const box = record.isolation;
-  const boxed = (box.value === "container" || box.value === "os-sandbox") && box.evidence !== "unverified";
-  if (!boxed || !job.tools.every(sandboxCovers))
-    return CONCERNS.map((concern) => controlLevel(concern, controls[concern]));
-  const counted2 = {
-    ...controls,
-    approval: stronger("approval", controls.approval, candidate("scoped", box.evidence)),
-    toolGating: stronger("toolGating", controls.toolGating, candidate("granular", box.evidence))
-  };
-  return CONCERNS.map((concern) => controlLevel(concern, counted2[concern]));
-}
-function weakerConcerns(candidate2, reference) {
-  return CONCERNS.filter((_, i) => (candidate2[i] ?? 0) < (reference[i] ?? 0));
-}
-function provenReadOnly(record) {
-  const gate = record.toolGating;
-  return gate.evidence === "verified" && (gate.value === "granular" || gate.value === "coarse");
-}
-var WORKTREE = { value: "worktree", evidence: "verified", by: "worktree" };
-var AFTERWARDS = { value: "worktree", evidence: "attested", by: "afterwards" };
-var ARGV = (value) => ({ value, evidence: "verified", by: "argv" });
-var SCOPED = controlLevel("approval", { value: "scoped", evidence: "attested" });
-var FENCED = controlLevel("writeBoundary", { value: "worktree", evidence: "attested" });
-var candidate = (value, evidence) => ({ value, evidence, by: "candidate" });
-function controlsFor(concern, record, job) {
-  const offered = [ownControls(record)[concern]];
-  if (job.worktree && (concern === "isolation" || concern === "writeBoundary")) offered.push(WORKTREE);
-  if (concern === "writeBoundary" && provedByMeasurement(record) && !riskAtLeast(job.riskTier, "R2"))
-    offered.push(AFTERWARDS);
-  return offered;
-}
-function ownControls(record) {
-  const program = record.role !== "agent";
-  const of = (control) => candidate(control.value, control.value === "unverified" ? "unverified" : control.evidence);
-  return {
-    // A program can run nothing but the argv that the spec declares, and that was checked before.
-    approval: program ? ARGV("scoped") : of(record.approval),
-    toolGating: program ? ARGV("granular") : of(record.toolGating),
-    writeBoundary: of(record.writeBoundary),
-    isolation: of(record.isolation),
-    timeout: of(record.timeout),
-    bypass: program ? ARGV("absent") : candidate(record.bypassAbsent.value ? "absent" : "present", record.bypassAbsent.evidence),
-    capture: of(record.capture)
-  };
-}
-var provedByMeasurement = (record) => record.kind === "internal" || record.role !== "agent";
-var stronger = (concern, a, b) => controlLevel(concern, b) > controlLevel(concern, a) ? b : a;
-var sandboxCovers = (word) => /^(?:read|search|edit|write|shell)$|^shell\([\s\S]*\)$/.test(word);
-// scripts/src/plan/failure.ts
-function decideAfterFailure(input) {
-  const { attempt } = input;
-  if (attempt.settlement === "unsettled" || attempt.status === "unsettled")
-    return end(
-      input,
-      "fail",
-      "unsettled",
-      "its end could not be proven, so nothing else may start in its place"
-    );
-  const failureClass = attempt.failureClass;
-  if (failureClass === null)
-    return end(
-      input,
-      "fail",
-      attempt.reason ?? "failed",
-      attempt.detail ?? "the work did not pass its checks"
-    );
-  const stop = hardStop(input, failureClass);
-  if (stop !== null) return stop;
-  return retry(input, failureClass) ?? promote(input, failureClass) ?? exhausted(input, failureClass);
-}
-function dispatchBound(job) {
-  return (1 + promotionBudget(job)) * Math.max(1, job.retry.maxAttempts);
-}
-function dispatchCeiling(job) {
-  const usable = job.route.chain.filter((member, at2) => at2 === 0 || member.weaker.length === 0).length;
-  const steps = job.session === null ? Math.min(1 + promotionBudget(job), Math.max(1, usable)) : 1;
-  return steps * Math.max(1, job.retry.maxAttempts);
-}
-var failureCode = (failureClass) => failureClass.toLowerCase().replaceAll("_", "-");
-var promotionBudget = (job) => Math.max(0, Math.min(job.maxPromotions, POLICY.MAX_PROMOTIONS_MAX.value));
-function roundOf({ jobState, attempt }) {
-  const earlier = jobState.attemptRecords.filter(
-    (record) => record.attempt > jobState.reopenedAt && record.attempt < attempt.attempt
-  );
-  return [...earlier, attempt];
-}
-var counted = (round) => round.filter((record) => record.relation !== "resume");
-function onThisCandidate(round) {
-  let from = 0;
-  round.forEach((record, at2) => {
-    if (record.relation !== "retry" && record.relation !== "resume") from = at2;
-  });
-  return counted(round.slice(from));
-}
-function hardStop(input, failureClass) {
-  const { job, attempt } = input;
-  const started = attempt.startedAt !== null || attempt.pid !== null;
-  const mayFollow = FAILURE_RULES2[failureClass].group === "infrastructure" || failureClass === "BAD_FLAG" && input.argvChanged === true;
-  if (!started || !mayFollow) return null;
-  const told = `ended with ${failureClass}${saidBy(attempt)}`;
-  if (job.riskTier === "R3" || job.effect === "external-destructive")
-    return end(
-      input,
-      "block",
-      "external-effect",
-      `${told}; work with external effects that started is never repeated: only \`resume --retry\` with a fresh approval runs it again`
-    );
-  if (job.writer && job.isolation === "none" && input.unchanged !== true)
-    return end(
-      input,
-      "block",
-      "uncertain-writer",
-      `${told}; it may have left half an edit in the shared checkout, so no other attempt starts on top of it`
-    );
-  return null;
-}
-var saidBy = (attempt) => attempt.detail === null ? "" : ` (${attempt.detail})`;
-function retry(input, failureClass) {
-  const { job, attempt, now } = input;
-  const round = roundOf(input);
-  if (counted(round).length >= dispatchBound(job)) return null;
-  const here = onThisCandidate(round);
-  if (failureClass === "BAD_FLAG") {
-    const repeated = here.filter((record) => record.failureClass === "BAD_FLAG").length > 1;
-    if (input.argvChanged !== true || repeated) return null;
-    return next(input, "retry", null, "bad-flag", "the flags were probed again and read differently");
-  }
-  const allowed = FAILURE_RULES2[failureClass].retry && job.retry.classes.some((name) => name === failureClass);
-  if (!allowed || here.length >= Math.max(1, job.retry.maxAttempts)) return null;
-  const own = job.route.chain[input.jobState.candidateIndex];
-  if (input.liveCandidates?.(attempt.runtime, own) === false) return null;
-  const backoff = backoffMs(job.retry.backoffMs, Math.max(0, here.length - 1));
-  const tries = `attempt ${attempt.attempt} of \`${attempt.runtime}\` ended with ${failureClass}`;
-  const opensAt = quotaOpensAt(input, failureClass);
-  if (opensAt === null)
-    return next(input, "retry", now + backoff, failureCode(failureClass), `${tries}; trying again`);
-  if (opensAt - now > quotaCeiling(input)) return null;
-  const until = Math.max(now + backoff, opensAt + RETRY_LIMITS.quotaMarginMs);
-  return next(input, "wait", until, "quota", `${tries}; waiting until ${new Date(until).toISOString()}`);
-}
-function backoffMs(base, spent) {
-  return Math.min(SPEC_LIMITS.retryBackoffCapMs, base * 2 ** Math.min(spent, 30));
-}
-var quotaCeiling = (input) => Math.max(RETRY_LIMITS.quotaFloorMs, input.quotaWaitMs);
-function quotaOpensAt(input, failureClass) {
-  if (failureClass !== "QUOTA" && failureClass !== "RATE_LIMIT") return null;
-  const reported = input.attempt.resetAt === null ? Number.NaN : Date.parse(input.attempt.resetAt);
-  if (Number.isFinite(reported)) return reported > input.now ? reported : null;
-  const unknown = failureClass === "QUOTA" && input.quotaWaitMs > 0;
-  return unknown ? input.now + Math.max(0, quotaCeiling(input) - RETRY_LIMITS.quotaMarginMs) : null;
-}
-function promote(input, failureClass) {
-  const { job, attempt } = input;
-  if (!mayPromote(job, failureClass)) return null;
-  const round = roundOf(input);
-  const promotions = round.filter((record) => record.relation === "promotion").length;
-  if (promotions >= promotionBudget(job) || counted(round).length >= dispatchBound(job)) return null;
-  const { at: at2, passedOver } = nextMember(input, round);
-  if (at2 === null) return null;
-  const member = job.route.chain[at2];
-  return {
-    passedOver,
-    action: "promote",
-    candidateIndex: at2,
-    notBefore: null,
-    reason: failureCode(failureClass),
-    detail: `attempt ${attempt.attempt} of \`${attempt.runtime}\` ended with ${failureClass}; going on with \`${describe(member)}\``
-  };
-}
-function mayPromote(job, failureClass) {
-  if (!FAILURE_RULES2[failureClass].promote || job.session !== null) return false;
-  return failureClass !== "MODEL_UNAVAILABLE" || job.modelPinned === null;
-}
-function nextMember(input, round) {
-  const passedOver = [];
-  const { chain } = input.job.route;
-  const current = chain[input.jobState.candidateIndex];
-  const failed2 = new Set(
-    round.map((record) => identity(record.runtime, record.modelRequested, record.effortLevel))
-  );
-  for (let at2 = input.jobState.candidateIndex + 1; at2 < chain.length; at2 += 1) {
-    const member = chain[at2];
-    const code = whyNot(input, { member, current, failed: failed2 });
-    if (code === null) return { at: at2, passedOver };
-    passedOver.push({ runtime: member.runtime, model: member.model, code });
-  }
-  return { at: null, passedOver };
-}
-function whyNot(input, o) {
-  const { member } = o;
-  if (member.weaker.length > 0 || isWeaker(member, o.current)) return "weaker";
-  if (o.failed.has(identity(member.runtime, member.model, member.effort))) return "already-failed";
-  return input.liveCandidates?.(member.runtime, member) === false ? "not-fit-now" : null;
-}
-function isWeaker(member, current) {
-  const reference = current?.strength;
-  if (reference === void 0 || member.strength === void 0) return false;
-  return weakerConcerns(member.strength, reference).length > 0;
-}
-var identity = (runtime, model, effort) => JSON.stringify([runtime, model, effort]);
-var describe = (candidate2) => candidate2.model === null ? candidate2.runtime : `${candidate2.runtime} ${candidate2.model}`;
-function exhausted(input, failureClass) {
-  const rule2 = FAILURE_RULES2[failureClass];
-  const round = roundOf(input);
-  const chain = round.map(
-    (record) => `attempt ${record.attempt} of \`${record.runtime}\`: ${record.failureClass ?? record.status}`
-  );
-  const told = saidBy(input.attempt);
-  if (rule2.endsAs === "failed")
-    return end(input, "fail", failureCode(failureClass), `ended with ${failureClass}${told}`);
-  const passedOver = mayPromote(input.job, failureClass) ? soughtInVain(input, round) : [];
-  const others = passedOver.map((one) => `\`${describe(one)}\` (${one.code.replaceAll("-", " ")})`);
-  const over = others.length === 0 ? "" : `; passed over ${others.join(", ")}`;
-  const detail = rule2.group === "boundary" ? `stopped at a boundary: ${failureClass}${told}` : `${chain.join("; ")}; nothing else may be tried${over}${told}`;
-  return { ...end(input, "block", blockCode(input, failureClass), detail), passedOver };
-}
-function soughtInVain(input, round) {
-  const promotions = round.filter((record) => record.relation === "promotion").length;
-  const spent = promotions >= promotionBudget(input.job) || counted(round).length >= dispatchBound(input.job);
-  return spent ? [] : nextMember(input, round).passedOver;
-}
-function blockCode(input, failureClass) {
-  const limited = failureClass === "RATE_LIMIT" && input.attempt.resetAt !== null;
-  return limited ? "quota" : failureCode(failureClass);
-}
-function end(input, action, reason, detail) {
-  return {
-    action,
-    candidateIndex: input.jobState.candidateIndex,
-    notBefore: null,
-    reason,
-    detail,
-    passedOver: []
-  };
-}
-function next(input, action, notBefore, reason, detail) {
-  return {
-    action,
-    candidateIndex: input.jobState.candidateIndex,
-    notBefore,
-    reason,
-    detail,
-    passedOver: []
-  };
-}
-// scripts/src/plane/answer.ts
-var SUM_SLACK = 5e-3;
-function readAnswer(task, text) {
-  if (Buffer.byteLength(text) > PLANE_LIMITS.outputMaxBytes) return err2("malformed");
-  let value;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return err2("malformed");
-  }
-  if (!isClosed(value, ["schemaVersion", "task", "answers"])) return err2("malformed");
-  if (value["schemaVersion"] !== 1 || value["task"] !== task) return err2("malformed");
-  const { questions } = PLANE_TASKS[task];
-  const { answers } = value;
-  const names = questions.map((question) => question.name);
-  if (!isClosed(answers, names)) return err2("malformed");
-  return questions.every((question) => isAnswer(question, answers[question.name])) ? ok2(answers) : err2("malformed");
-}
-function isClosed(value, names) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const found2 = Object.keys(value);
-  return found2.length === names.length && names.every((name) => Object.hasOwn(value, name));
-}
-function isAnswer(question, value) {
-  switch (question.kind) {
-    case "flag":
-      return typeof value === "boolean";
-    case "probability":
-      return isProbability(value);
-    case "choice":
-      return isClosed(value, ["choice", "probabilities"]) && isDistribution(value, question.values);
-  }
-}
-var isProbability = (value) => typeof value === "number" && value >= 0 && value <= 1;
-function isDistribution({ choice, probabilities }, values) {
-  if (typeof probabilities !== "object" || probabilities === null || Array.isArray(probabilities))
-    return false;
-  const all = Object.entries(probabilities);
-  if (!all.every(([name, value]) => values.includes(name) && isProbability(value))) return false;
-  const own = all.find(([name]) => name === choice)?.[1];
-  const sum = all.reduce((total, [, value]) => total + value, 0);
-  return own !== void 0 && all.every(([, value]) => value <= own) && sum <= 1 + SUM_SLACK;
-}
-function scoresOf(answers) {
-  const scores = {};
-  for (const [name, value] of Object.entries(answers)) {
-    if (typeof value === "number") scores[name] = value;
-    else if (typeof value === "boolean") scores[name] = value ? 1 : 0;
-    else
-      for (const [option, p] of Object.entries(value.probabilities))
-        scores[`${name}.${option}`] = p;
-  }
-  return scores;
-}
-function confident(choice) {
-  return (choice.probabilities[choice.choice] ?? 0) >= POLICY.INITIAL_THRESHOLD.value ? choice.choice : null;
-}
 
 import {
   PROBE_TARGETS
@@ -4738,7 +4335,6 @@ var knownRuntimes = (declared) => [
 ];
 export {
   BASE_ENVIRONMENT,
-  CONCERNS,
   JOB_ANCESTORS,
   JOB_MARKER,
   MaskStream,
@@ -4748,27 +4344,16 @@ export {
   adapterFor,
   arbiterSteps,
   boundaryClass,
-  checkControls,
   childEnvironment,
-  confident,
-  controlStrength,
-  decideAfterFailure,
   declaredAdapter,
-  dispatchCeiling,
-  effectiveControls,
   internalProfile,
-  isolationRaise,
   knownRuntimes,
   locate,
   masked,
-  provenReadOnly,
   ratingBy,
-  readAnswer,
   redactText,
   scannerFor,
-  scoresOf,
   takeInventory,
   versionIn,
-  weakerConcerns,
   withoutEscapes
 };

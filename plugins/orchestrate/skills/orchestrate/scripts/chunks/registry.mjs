@@ -3,7 +3,7 @@ import {
   SHIPPED,
   TRANSIENT_PATHS,
   adapterFor
-} from "./probe-2.mjs";
+} from "./rating.mjs";
 import "./dispatch.mjs";
 export {
   SHIPPED,

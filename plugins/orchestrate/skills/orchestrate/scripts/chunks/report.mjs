@@ -6,7 +6,7 @@ import "./trace.validate.mjs";
 import {
   openRun,
   summaryOf
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";

@@ -14,7 +14,7 @@ import {
   markdownText,
   plainText,
   planeLine
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   MOCK_RUNTIME
 } from "./dispatch.mjs";
@@ -893,7 +893,9 @@ function routeWhy({ plan }) {
 function attemptLine(attempt) {
   const seconds = attempt.wallMs === null ? "time unknown" : `${(attempt.wallMs / 1e3).toFixed(1)} s`;
   return [
-    text(`Attempt ${attempt.attempt} (${attempt.relation}): ${attempt.status} on `),
+    text(`Attempt ${attempt.attempt} (${attempt.relation}`),
+    ...attempt.relationReason === void 0 ? [] : [text(": "), ...rich(attempt.relationReason, 400)],
+    text(`): ${attempt.status} on `),
     code(attempt.runtime),
     text(
       `, ${seconds}, exit ${attempt.exitCode ?? (attempt.signal === null ? "none" : `by ${attempt.signal}`)}`

@@ -6,7 +6,6 @@ import "./inbox.validate.mjs";
 import "./dispatch.mjs";
 import "./start-2.mjs";
 import "./view.mjs";
-import "./run-dir.mjs";
 export {
   sendCommand
 };

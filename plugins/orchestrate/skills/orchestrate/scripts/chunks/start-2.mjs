@@ -2,7 +2,7 @@
 import {
   lastWords,
   openCoordinatorLog
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 
 // scripts/src/coordinator/start.ts
 import { spawn } from "node:child_process";

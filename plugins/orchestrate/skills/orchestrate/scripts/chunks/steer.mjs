@@ -2,11 +2,12 @@
 import {
   missing,
   unknownJob
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
+import "./start-2.mjs";
 import {
   openRun
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   failure,
   flagText

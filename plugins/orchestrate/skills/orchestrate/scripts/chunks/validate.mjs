@@ -8,15 +8,13 @@ import {
 import {
   inFile,
   loadSpec
-} from "./jobs.schema.mjs";
+} from "./unsupported.mjs";
 import {
   stagesById
-} from "./secrets.mjs";
+} from "./unsupported.mjs";
 import {
   hasErrors
 } from "./dispatch.mjs";
-import "./parse.mjs";
-import "./secret-patterns.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

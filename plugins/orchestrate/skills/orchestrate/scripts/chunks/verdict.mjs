@@ -5,9 +5,10 @@ import {
 import {
   answer,
   missing
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
-import "./transition.mjs";
+import "./start-2.mjs";
+import "./view.mjs";
 import {
   failure,
   flagText

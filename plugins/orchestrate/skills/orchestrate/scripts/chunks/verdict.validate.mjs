@@ -697,8 +697,8 @@ function ownVerdicts(verdict, findings) {
       attempt: job.attempt,
       own: lowered ? "blocked" : own,
       reasons: lowered ? [
-        ...reasons,
-        `contradiction: the verdict says overall \`${verdict.overall}\`, which its job verdicts do not come to`
+        `contradiction: the verdict says overall \`${verdict.overall}\`, which its job verdicts do not come to`,
+        ...reasons
       ] : reasons
     };
   });

@@ -5,21 +5,23 @@ import {
   outputOf,
   ownedBy
 } from "./accept.mjs";
+import "./inside.mjs";
 import {
   unknownJob
-} from "./start.mjs";
+} from "./send-2.mjs";
 import "./inbox.validate.mjs";
+import "./start-2.mjs";
 import {
   openRun
-} from "./transition.mjs";
-import "./parse.mjs";
+} from "./view.mjs";
+import "./unsupported.mjs";
 import {
   flagText
 } from "./dispatch.mjs";
 import {
   git,
   splitPaths
-} from "./inside.mjs";
+} from "./git-2.mjs";
 import {
   JOB_FILES
 } from "./dispatch.mjs";
@@ -36,13 +38,13 @@ import {
 
 // scripts/src/coordinator/verify-run.ts
 import { join, relative } from "node:path";
-async function verifyJob(view, id) {
+async function verifyJob(view, id, searchPath) {
   const state = view.state.jobs[id];
   const plan = view.graph.jobs.find((job) => job.id === id);
   const attempt = state?.attemptRecords.at(-1);
   if (state === void 0 || plan === void 0 || attempt === void 0 || attempt.status !== "success")
     return [];
-  const o = { runDir: view.runDir, plan, state, attempt };
+  const o = { runDir: view.runDir, plan, state, attempt, searchPath };
   return [
     ...attempt.checks.map(({ id: check, ok, detail }) => ({
       job: id,
@@ -122,7 +124,12 @@ async function branch(o) {
   ];
 }
 async function scripts(o) {
-  const changed = await changedScripts({ runDir: o.runDir, jobId: o.plan.id, root: rootOf(o) });
+  const changed = await changedScripts({
+    runDir: o.runDir,
+    jobId: o.plan.id,
+    root: rootOf(o),
+    searchPath: o.searchPath
+  });
   return changed.map((path) => ({
     job: o.plan.id,
     check: `script ${path}`,
@@ -147,7 +154,8 @@ var handler = async (ctx, parsed) => {
   if (unknown !== null) return unknown;
   const findings = [];
   for (const job of run.value.graph.jobs)
-    if (wanted === void 0 || job.id === wanted) findings.push(...await verifyJob(run.value, job.id));
+    if (wanted === void 0 || job.id === wanted)
+      findings.push(...await verifyJob(run.value, job.id, ctx.env.get("PATH") ?? ""));
   const bad = findings.filter((finding) => !finding.ok);
   return {
     exitCode: bad.length === 0 ? EXIT.done : EXIT.settledWithFaults,

@@ -4,7 +4,7 @@ import {
   StateFaultError,
   fencedFault,
   ioFault
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 import {
   isoTime
 } from "./dispatch.mjs";
@@ -26,7 +26,7 @@ import {
   syncDir,
   utf8Text,
   writeAll
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 import {
   closeSync,
   constants,
@@ -59,11 +59,11 @@ import { join as join2 } from "node:path";
 import { crc32 as crc323 } from "node:zlib";
 import {
   ioFault as ioFault2
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 import {
   identityOf,
   liveness
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 import {
   isoTime as isoTime2
 } from "./dispatch.mjs";
@@ -88,7 +88,7 @@ import {
   replaceFile,
   sha256,
   utf8Text as utf8Text2
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
@@ -109,7 +109,7 @@ import { join as join22 } from "node:path";
 import { join as join32, relative } from "node:path";
 import {
   liveness as liveness2
-} from "./run-dir.mjs";
+} from "./dispatch.mjs";
 import {
   err as err3,
   ok as ok3
@@ -124,6 +124,40 @@ import {
 import {
   capabilityAtLeast
 } from "./dispatch.mjs";
+import {
+  lastLine
+} from "./dispatch.mjs";
+import {
+  StateFaultError as StateFaultError2
+} from "./dispatch.mjs";
+import {
+  ownCommand,
+  scriptOf
+} from "./dispatch.mjs";
+import {
+  findRunDir
+} from "./dispatch.mjs";
+import {
+  systemClock
+} from "./dispatch.mjs";
+import {
+  failure
+} from "./dispatch.mjs";
+import {
+  workspaceRoot
+} from "./dispatch.mjs";
+import {
+  RUN_FILES as RUN_FILES3
+} from "./dispatch.mjs";
+import {
+  EXIT as EXIT2
+} from "./dispatch.mjs";
+import {
+  err as err4,
+  ok as ok4
+} from "./dispatch.mjs";
+import { join as join5 } from "node:path";
+import { join as join23 } from "node:path";
 // scripts/src/host/disk.ts
 var systemDisk = {
   read: (path) => withFile(path, (fd, size) => readRange(fd, 0, size)) ?? null,
@@ -1887,41 +1921,6 @@ function markdownFence(lines, language) {
   const fence = "`".repeat(longest + 1);
   return [`${fence}${language}`, ...clean, fence].join("\n");
 }
-
-import {
-  lastLine
-} from "./run-dir.mjs";
-import {
-  StateFaultError as StateFaultError2
-} from "./run-dir.mjs";
-import {
-  ownCommand,
-  scriptOf
-} from "./dispatch.mjs";
-import {
-  findRunDir
-} from "./run-dir.mjs";
-import {
-  systemClock
-} from "./dispatch.mjs";
-import {
-  failure
-} from "./dispatch.mjs";
-import {
-  workspaceRoot
-} from "./dispatch.mjs";
-import {
-  RUN_FILES as RUN_FILES3
-} from "./dispatch.mjs";
-import {
-  EXIT as EXIT2
-} from "./dispatch.mjs";
-import {
-  err as err4,
-  ok as ok4
-} from "./dispatch.mjs";
-import { join as join5 } from "node:path";
-import { join as join23 } from "node:path";
 // scripts/src/state/follow.ts
 var POLL_MS = 250;
 var REST_MS = 25;
@@ -2313,6 +2312,124 @@ var stoppedDiagnostic = (ctx, runDir, words) => ({
   message: `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
   fix: ownCommand(ctx, "resume", runDir)
 });
+
+import {
+  ownCommand as ownCommand2
+} from "./dispatch.mjs";
+import {
+  harnessOf
+} from "./dispatch.mjs";
+import {
+  failure as failure2
+} from "./dispatch.mjs";
+import {
+  RUN_FILES as RUN_FILES4
+} from "./dispatch.mjs";
+import {
+  EXIT as EXIT3
+} from "./dispatch.mjs";
+import {
+  existsSync,
+  readdirSync as readdirSync3
+} from "./dispatch.mjs";
+import { join as join6 } from "node:path";
+// scripts/src/coordinator/resume-needed.ts
+function isResumeNeeded(view, harness) {
+  const { state, graph, runDir } = view;
+  if (state.status !== "accepted" && state.status !== "ended" && state.status !== "cancelled") return true;
+  if (view.coordinatorAlive || view.repairs.length > 0 || hasCommands(runDir)) return true;
+  if (harness !== null && (harness.name !== state.harness.name || harness.subagents !== state.harness.subagents))
+    return true;
+  const reports = [RUN_FILES4.report, RUN_FILES4.reportHtml];
+  if (reports.some((name) => !existsSync(join6(runDir, name)))) return true;
+  return graph.jobs.some((plan) => {
+    const job = state.jobs[plan.id];
+    return job === void 0 || !isOver(job) || couldBeStale(plan, job);
+  });
+}
+function hasCommands(runDir) {
+  try {
+    return readdirSync3(join6(runDir, RUN_FILES4.inbox)).some((name) => name.endsWith(".json"));
+  } catch {
+    return true;
+  }
+}
+function isOver(job) {
+  if (job.pendingAttempt !== null || job.outcomeBlock !== null) return false;
+  if (job.status === "blocked") return job.block?.code === "dependency-failed";
+  return job.block === null && (job.status === "success" || job.status === "failed");
+}
+function couldBeStale(plan, job) {
+  const last = job.attemptRecords.at(-1);
+  if (job.status !== "success" || last === void 0) return job.status === "success";
+  return plan.inputs.length > 0 || plan.outputs.length > 0 || plan.verification.length > 0 || last.artifacts.length > 0 || last.commit !== null || job.worktree !== null;
+}
+// scripts/src/cli/resume-run.ts
+async function resumeRun(ctx, parsed, o) {
+  const run = openRun(ctx, o.which);
+  if (!run.ok) return run.error;
+  const view = run.value;
+  if (o.base !== null && o.retry.length !== 1)
+    return failure2(EXIT3.usage, [
+      {
+        severity: "error",
+        code: "base-without-retry",
+        message: "`--base COMMIT` goes with exactly one `--retry JOB`: the job that starts from that commit."
+      }
+    ]);
+  const harness = harnessOf(ctx.env, parsed);
+  if (o.retry.length === 0 && !isResumeNeeded(view, harness))
+    return standing(ctx, view, { end: "settled", coordinatorExit: null, coordinator: null });
+  const args = [
+    "--resume",
+    ...harness === null ? [] : ["--harness", harness.name, ...harness.subagents ? ["--subagents"] : []]
+  ];
+  const { sendCommand } = await import("./send.mjs");
+  const { startCoordinator } = await import("./start.mjs");
+  let coordinator = null;
+  for (const jobId of o.retry) {
+    const sent = await sendCommand({
+      runDir: view.runDir,
+      self: ctx.self,
+      env: ctx.env,
+      clock: ctx.clock,
+      command: { kind: "retry", jobId, base: o.base },
+      args
+    });
+    coordinator = sent.started ?? coordinator;
+    if (sent.answer?.ok !== true)
+      return failure2(sent.answer === null ? EXIT3.environment : EXIT3.usage, [
+        {
+          severity: "error",
+          code: sent.answer?.code ?? "not-applied",
+          message: sent.answer?.message ?? "No coordinator applied the command."
+        }
+      ]);
+  }
+  if (view.coordinatorAlive && o.retry.length === 0)
+    return failure2(EXIT3.owned, [
+      {
+        severity: "error",
+        code: "owned-elsewhere",
+        message: `A coordinator advances \`${view.state.runId}\` already: ${ownerOf(view.runDir)}.`,
+        fix: ownCommand2(ctx, "wait", view.runDir)
+      }
+    ]);
+  coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
+  if (o.detach)
+    return {
+      exitCode: EXIT3.done,
+      data: summaryOf(view),
+      text: `The run goes on in the background: ${ownCommand2(ctx, "wait", view.runDir)}`,
+      diagnostics: [],
+      next: onceCoordinated(ctx, view)
+    };
+  return attachAndReport(ctx, { view, until: "due", timeoutMs: null, coordinator });
+}
+function ownerOf(runDir) {
+  const owner = lockOwner(runDir);
+  return owner === null ? "its lock names no owner" : `process ${owner.pid} on \`${owner.host}\``;
+}
 export {
   acquireLock,
   arbiterFiles,
@@ -2346,6 +2463,7 @@ export {
   readGraph,
   readRun,
   replay,
+  resumeRun,
   sealBefore,
   shareGraph,
   standing,

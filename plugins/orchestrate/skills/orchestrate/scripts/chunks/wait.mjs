@@ -3,7 +3,7 @@ import {
   attachAndReport,
   openRun,
   standing
-} from "./transition.mjs";
+} from "./view.mjs";
 import {
   failure,
   flagText

@@ -2,9 +2,11 @@
 import {
   createProgress,
   followRun,
-  isCoordinated,
   openRun
-} from "./transition.mjs";
+} from "./view.mjs";
+import {
+  isCoordinated
+} from "./view.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";
