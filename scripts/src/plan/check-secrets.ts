@@ -9,28 +9,13 @@ const FIX =
 
 /** Names the field and the kind, never the value. */
 export function checkSecrets(value: unknown, say: Say): void {
-  const all = allText(value, SMALL);
-  visit(value, [], say, all !== null && !holdsAnchor(all) ? () => [] : kinds);
+  // Every string and key, as JSON: it escapes no character of an anchor.
+  const all = JSON.stringify(value);
+  visit(value, [], say, all.length <= SMALL && !holdsAnchor(all) ? () => [] : kinds);
 }
 
 /** Up to here, looking for each anchor by itself costs less than the one expression for all of them takes to be made. */
 const SMALL = 8_000;
-
-/** Every string and key in one text; null when it is longer than `limit`. */
-function allText(value: unknown, limit: number): string | null {
-  let text = "";
-  const add = (part: unknown): boolean => {
-    if (typeof part === "string") text += `${part}\n`;
-    else if (Array.isArray(part)) return part.every(add);
-    else if (typeof part === "object" && part !== null)
-      for (const key in part) {
-        text += `${key}\n`;
-        if (!add((part as Record<string, unknown>)[key])) return false;
-      }
-    return text.length <= limit;
-  };
-  return add(value) ? text : null;
-}
 
 function visit(value: unknown, path: (string | number)[], say: Say, kindsIn: typeof kinds): void {
   if (typeof value === "string") {
@@ -38,13 +23,14 @@ function visit(value: unknown, path: (string | number)[], say: Say, kindsIn: typ
       say("secret-in-spec", [...path], `${fieldLabel(path, "the file")} holds ${title}`, { fix: FIX });
   } else if (Array.isArray(value)) {
     checkArguments(value, path, say);
-    for (let index = 0; index < value.length; index += 1) {
+    value.forEach((entry, index) => {
       path.push(index);
-      visit(value[index], path, say, kindsIn);
+      visit(entry, path, say, kindsIn);
       path.pop();
-    }
-  } else if (typeof value === "object" && value !== null) {
-    for (const key in value) {
+    });
+  } else {
+    // A number, a truth value and nothing have no keys.
+    for (const key in value as object) {
       for (const title of kindsIn(key))
         say("secret-in-spec", [...path], `a key in ${fieldLabel(path, "the file")} holds ${title}`, {
           fix: FIX,
@@ -56,10 +42,7 @@ function visit(value: unknown, path: (string | number)[], say: Say, kindsIn: typ
   }
 }
 
-function kinds(text: string): ReadonlySet<string> | readonly string[] {
-  const found = findSecrets(text);
-  return found.length === 0 ? [] : new Set(found.map((secret) => secret.title));
-}
+const kinds = (text: string): Iterable<string> => new Set(findSecrets(text).map((secret) => secret.title));
 
 const SECRET_FLAG =
   /^--?(?:[a-z]+-)?(?:password|passwd|passphrase|token|secret|api-?key|access-key|client-secret)$/i;
@@ -67,8 +50,7 @@ const SECRET_FLAG =
 const LITERAL = /^(?![-$<{/.~])(?=[^0-9]{0,100}[0-9])[^\s/]{8,300}$/;
 
 function checkArguments(list: readonly unknown[], path: Path, say: Say): void {
-  for (let index = 0; index + 1 < list.length; index += 1) {
-    const flag = list[index];
+  for (const [index, flag] of list.entries()) {
     const next = list[index + 1];
     if (typeof flag !== "string" || typeof next !== "string") continue;
     if (flag.length > 60 || !SECRET_FLAG.test(flag) || !LITERAL.test(next) || findSecrets(next).length > 0)
@@ -77,7 +59,7 @@ function checkArguments(list: readonly unknown[], path: Path, say: Say): void {
     say(
       "secret-in-spec",
       place,
-      `${fieldLabel(place, "the file")} holds a value for the secret-named flag \`${flag}\``,
+      `${fieldLabel(place, "it")} holds a value for the secret-named flag \`${flag}\``,
       { fix: FIX },
     );
   }

@@ -13,17 +13,13 @@ export interface FoundSecret {
 /** One pass for the literal anchors; the patterns are tried only there. Places do not overlap. */
 export function findSecrets(text: string): FoundSecret[] {
   const found: FoundSecret[] = [];
-  if (text.length < SHORTEST) return found;
-  let end = 0;
   anchors ??= new RegExp(trie([...new Set(everyAnchor())]), "g");
   anchors.lastIndex = 0;
   for (let match = anchors.exec(text); match !== null; match = anchors.exec(text)) {
-    const secret = match.index < end ? null : secretAt(text, match.index);
+    const secret = secretAt(text, match.index);
     // Anchors may overlap (`sk-` in `sk-ant-`): go on one character further, not after the anchor.
     anchors.lastIndex = secret === null ? match.index + 1 : secret.index + secret.length;
-    if (secret === null) continue;
-    found.push(secret);
-    end = anchors.lastIndex;
+    if (secret !== null) found.push(secret);
   }
   return found;
 }
@@ -35,21 +31,18 @@ const everyAnchor = (): string[] => SECRET_PATTERNS.flatMap((entry) => entry.anc
 
 /** The text with every secret replaced by what it is; line ends inside one are kept, so that lines keep their numbers. */
 export function hideSecrets(text: string): string {
-  if (anchors === undefined && text.length < SHORT && !holdsAnchor(text)) return text;
-  const found = findSecrets(text);
-  if (found.length === 0) return text;
+  if (text.length < SHORT && !holdsAnchor(text)) return text;
   let shown = "";
   let from = 0;
-  for (const secret of found) {
+  for (const secret of findSecrets(text)) {
     const end = secret.index + secret.length;
-    const lineEnds = text.slice(secret.index, end).replace(/[^\n]+/g, "");
+    const lineEnds = text.slice(secret.index, end).replace(/[^\n]/g, "");
     shown += `${text.slice(from, secret.index)}[${secret.title}]${lineEnds}`;
     from = end;
   }
   return shown + text.slice(from);
 }
 
-const SHORTEST = 8;
 /** A message: looking for each anchor by itself costs less than making the one expression for all of them. */
 const SHORT = 2_000;
 

@@ -42,11 +42,15 @@ export function wordRoles(argv: readonly string[]): readonly WordRole[] {
     if (i === at || i === script || i === 0) return "decides";
     if (kind === "looker") return "reads";
     const option = optionOf(argv, i);
-    if (kind === "judge") return option !== null && RULE_OPTION.test(option) ? "decides" : "reads";
+    if (kind === "judge") return namesRules(program, option) ? "decides" : "reads";
     if (CODE.test(word) || (option !== null && CONFIG.test(word))) return "decides";
     return "content";
   });
 }
+
+/** `node -c` only checks syntax: what follows is no configuration. */
+const namesRules = (program: string, option: string | null): boolean =>
+  option !== null && RULE_OPTION.test(option) && !(program === "node" && option === "-c");
 
 /** Where the program stands that a wrapper starts: `env A=1 node x`, `timeout 60 sh x`, `npx eslint x`. */
 export function programAt(argv: readonly string[]): number {

@@ -338,6 +338,280 @@ describe("what is written in different ways", () => {
   });
 });
 
+describe("what a spec says", () => {
+  it("is kept for a job, field by field", () => {
+    const { jobs, diagnostics } = normalize({
+      version: 1,
+      jobs: [
+        { ...JOB, id: "b" },
+        {
+          id: "a",
+          task: "implement",
+          runtime: "claude",
+          fallback_runtime: ["codex"],
+          model: "opus",
+          effort: "high",
+          session: { from_job: "b", mode: "fork" },
+          cwd: "app",
+          prompt: "do it",
+          expected_output: "code",
+          timeout: "10m",
+          stall_after: "1m",
+          depends_on: ["b"],
+          importance: "high",
+          effect: "high-impact-write",
+          preview: "The diff shows all that will change.",
+          rollback: { command: "git", args: ["revert"], timeout: "1m" },
+          approval: "require",
+          authority: "release-friday",
+          isolation: "worktree",
+          untrusted: true,
+          owned_paths: ["src/**"],
+          allowed_tools: ["read"],
+          disallowed_tools: ["web"],
+          inputs: [
+            { path: "in.md", sha256: "a".repeat(64) },
+            { path: "b.md", from_job: "b", from_path: "./out.md" },
+          ],
+          outputs: [{ path: "out.md", sha256: "b".repeat(64), required: false }],
+          checks: ["It works."],
+          retry: { max_attempts: 4, backoff: "9s", classes: ["QUOTA"] },
+          benchmark: { cacheTTLHours: 5 },
+          fallback: { maxPromotions: 1 },
+          max_output_bytes: 5_000,
+        },
+      ].map((job) => (job.id === "b" ? { ...job, outputs: [{ path: "out.md" }] } : job)),
+    });
+    expect(diagnostics).toEqual([]);
+    expect(jobs[1]).toEqual({
+      id: "a",
+      index: 1,
+      task: "implement",
+      runtime: "claude",
+      fallbackRuntime: ["codex"],
+      agent: null,
+      model: "opus",
+      effort: "high",
+      session: { fromJob: "b", mode: "fork" },
+      cwd: "/work/app",
+      prompt: "do it",
+      skill: null,
+      promptGenerated: false,
+      expectedOutput: "code",
+      timeoutMs: 600_000,
+      stallAfterMs: 60_000,
+      dependsOn: ["b"],
+      importance: "high",
+      effect: "high-impact-write",
+      effectSource: "declared",
+      destructive: false,
+      preview: { kind: "text", text: "The diff shows all that will change." },
+      rollback: {
+        kind: "command",
+        command: { command: "git", args: ["revert"], timeoutMs: 60_000, cwd: null },
+      },
+      approval: "require",
+      authority: "release-friday",
+      isolation: "worktree",
+      untrusted: true,
+      ownedPaths: ["src/**"],
+      allowedTools: ["read"],
+      disallowedTools: ["web"],
+      inputs: [
+        { path: "in.md", sha256: "a".repeat(64), fromJob: null, fromPath: null },
+        { path: "b.md", sha256: null, fromJob: "b", fromPath: "out.md" },
+      ],
+      outputs: [{ path: "out.md", sha256: "b".repeat(64), required: false, fromResult: false }],
+      checks: ["It works."],
+      verification: [],
+      invocation: null,
+      retry: { maxAttempts: 4, backoffMs: 9_000, classes: ["QUOTA"] },
+      cacheTtlHours: 5,
+      maxPromotions: 1,
+      maxOutputBytes: 5_000,
+      mock: null,
+      origins: {
+        cwd: "spec",
+        timeout: "spec",
+        importance: "spec",
+        effect: "spec",
+        approval: "spec",
+        isolation: "spec",
+        "retry.max_attempts": "spec",
+        "retry.backoff": "spec",
+        "retry.classes": "spec",
+        "benchmark.cacheTTLHours": "spec",
+        "fallback.maxPromotions": "spec",
+        max_output_bytes: "spec",
+      },
+    });
+  });
+
+  it("is kept of jobs that other kinds of runtimes do", () => {
+    const invocation = { command: "make", args: ["all"], stdin: "prompt", env_allow: ["CI"] };
+    expect(one({ runtime: "tool", invocation }).jobs[0]?.invocation).toEqual({
+      command: "make",
+      args: ["all"],
+      stdin: "prompt",
+      envAllow: ["CI"],
+    });
+    const { agent, skill, prompt, promptGenerated } = one({
+      runtime: "internal",
+      agent: "reviewer",
+      skill: "review",
+      prompt: undefined,
+    }).jobs[0]!;
+    expect({ agent, skill, prompt, promptGenerated }).toEqual({
+      agent: "reviewer",
+      skill: "review",
+      prompt: null,
+      promptGenerated: false,
+    });
+    expect(one({ prompt: undefined }).jobs[0]?.promptGenerated).toBe(true);
+    expect(one({ runtime: "mock", mock: [{ say: "hi" }] }).jobs[0]?.mock).toEqual([{ say: "hi" }]);
+    expect(one({ destructive: true }).jobs[0]).toMatchObject({
+      destructive: true,
+      origins: { effect: "spec" },
+    });
+  });
+
+  it("is kept of the run, field by field", () => {
+    const { top } = one(
+      {},
+      {
+        name: "mine",
+        outcome: "It is known.",
+        constraints: ["no writes"],
+        acceptance: ["a report"],
+        concurrency: 3,
+        pools: { claude: 2 },
+        workspace_roots: ["/work"],
+        calibration: { minimum_samples: 40 },
+        arbiter: {
+          runtime: "codex",
+          fallback_runtime: ["claude"],
+          model: "m",
+          effort: "low",
+          timeout: "2m",
+          mock: { a: "fail" },
+        },
+        budget: { dimension: "quotaBurn", limit: 1, on_unknown: "warn" },
+        quota_wait: "1h",
+        worktree_setup: [{ command: "npm", timeout: "3m" }],
+      },
+    );
+    expect(top).toEqual({
+      name: "mine",
+      outcome: "It is known.",
+      constraints: ["no writes"],
+      acceptance: ["a report"],
+      concurrency: 3,
+      pools: { claude: 2 },
+      workspaceRoots: ["/work"],
+      calibrationMinimumSamples: 40,
+      egress: [],
+      arbiter: {
+        runtime: "codex",
+        fallbackRuntime: ["claude"],
+        model: "m",
+        effort: "low",
+        timeoutMs: 120_000,
+        mock: { a: "fail" },
+      },
+      budget: { dimension: "quotaBurn", limit: 1, onUnknown: "warn" },
+      quotaWaitMs: 3_600_000,
+      worktreeSetup: [{ command: "npm", args: [], timeoutMs: 180_000, cwd: null }],
+      origins: {
+        name: "spec",
+        concurrency: "spec",
+        workspace_roots: "spec",
+        "arbiter.timeout": "spec",
+        quota_wait: "spec",
+      },
+    });
+  });
+
+  it.each([
+    ["review.yml", "review"],
+    ["a/b\\c.JSON", "c"],
+    ["plans/v1.yaml.txt", "v1.yaml.txt"],
+    ["jobs", "jobs"],
+    ["a/.json", "jobs"],
+    ["a.yaml/b", "b"],
+  ])("leaves the name to the file: %s is %s", (fileName, name) => {
+    expect(normalize({ version: 1, jobs: [JOB] }, { fileName }).top.name).toBe(name);
+  });
+});
+
+describe("what the host does not have", () => {
+  it("is told whole, with its place in the file", () => {
+    const { diagnostics } = normalize({
+      version: 1,
+      workspace_roots: ["/work", "gone"],
+      jobs: [
+        { ...JOB, cwd: "nowhere", authority: "never-said" },
+        { ...JOB, id: "b", cwd: "link-outside" },
+      ],
+    });
+    expect(diagnostics).toEqual([
+      {
+        severity: "error",
+        code: "root-missing",
+        file: HOST.fileName,
+        path: "workspace_roots[1]",
+        line: 1,
+        column: 41,
+        message: "the workspace root `gone` does not exist",
+        fix: "create the folder, or name another",
+      },
+      {
+        severity: "error",
+        code: "cwd-missing",
+        file: HOST.fileName,
+        path: "jobs[0].cwd",
+        line: 1,
+        column: 149,
+        message: "the folder `nowhere` does not exist below `/work`",
+        fix: "create it, or name another",
+      },
+      {
+        severity: "error",
+        code: "unknown-authority",
+        file: HOST.fileName,
+        path: "jobs[0].authority",
+        line: 1,
+        column: 171,
+        message: "the authority `never-said` is not among the approvals of the home policy",
+        fix: "add it to `approvals` in the home policy, or remove `authority`",
+      },
+      {
+        severity: "error",
+        code: "cwd-outside-roots",
+        file: HOST.fileName,
+        path: "jobs[1].cwd",
+        line: 1,
+        column: 277,
+        message: "the folder `link-outside` leads to `/etc`, outside every workspace root",
+        fix: "add its folder to `workspace_roots`, or name one inside",
+      },
+    ]);
+  });
+
+  it("is told at the first line of a spec that has no text", () => {
+    const parsed = parseSpec(JSON.stringify({ version: 1, jobs: [{ ...JOB, cwd: "gone" }] }), {
+      fileName: "jobs.json",
+    });
+    expect(normalizeSpec(parsed.spec!, HOST).diagnostics).toMatchObject([
+      { code: "cwd-missing", line: 1, column: 1 },
+    ]);
+  });
+
+  it("leaves the written folder in its place", () => {
+    expect(one({ cwd: "gone" }).jobs[0]?.cwd).toBe("/work/gone");
+    expect(one({}, { workspace_roots: ["/gone"] }).top.workspaceRoots).toEqual(["/gone"]);
+  });
+});
+
 describe("a spec with every field", () => {
   it("normalizes without a word", () => {
     const text = readFileSync(new URL("../fixtures/specs/every-field.yaml", import.meta.url));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SECRET_PATTERNS } from "../../src/core/secret-patterns.ts";
-import { findSecrets, hideSecrets } from "../../src/plan/secrets.ts";
+import { type FoundSecret, findSecrets, hideSecrets } from "../../src/plan/secrets.ts";
 import { FAKES } from "../support/fake-secrets.ts";
 import { PROPERTY } from "../support/property.ts";
 
@@ -61,6 +61,53 @@ describe("secrets in a text", () => {
     expect(found.flat()).toEqual([]);
   });
 });
+
+describe("the first question of a process", () => {
+  /** The module as it is before anybody asked. */
+  const fresh = async () => {
+    vi.resetModules();
+    return import("../../src/plan/secrets.ts");
+  };
+  const all = Object.values(FAKES).join("\n and ");
+
+  it("is answered as by trying every pattern at every place, and the next ones too", async () => {
+    const { findSecrets: find, hideSecrets: hide } = await fresh();
+    for (const text of [all, all]) {
+      expect(find(text)).toEqual(bySlowSearch(text));
+      expect(hide(text)).toBe(
+        [...bySlowSearch(text)].reverse().reduce((shown, { index, length, title }) => {
+          const ends = "\n".repeat(shown.slice(index, index + length).split("\n").length - 1);
+          return `${shown.slice(0, index)}[${title}]${ends}${shown.slice(index + length)}`;
+        }, text),
+      );
+    }
+  });
+
+  it("whether a text could hold one is yes for each beginning of one, and no for other text", async () => {
+    const { holdsAnchor, findSecrets: find, hideSecrets: hide } = await fresh();
+    for (const anchor of SECRET_PATTERNS.flatMap((entry) => entry.anchors))
+      expect([anchor, holdsAnchor(`x${anchor}`)]).toEqual([anchor, true]);
+    for (const text of ["", "an ordinary line", "PASS 12 tests"])
+      expect([holdsAnchor(text), find(text), hide(text)]).toEqual([false, [], text]);
+  });
+});
+
+/** What is found by trying all patterns wherever one of their anchors stands: the longest at each place. */
+function bySlowSearch(text: string): FoundSecret[] {
+  const found = [];
+  for (let index = 0; index < text.length; ) {
+    const here = SECRET_PATTERNS.flatMap(({ id, title, anchors, pattern }) => {
+      if (!anchors.some((anchor) => text.startsWith(anchor, index))) return [];
+      const sticky = new RegExp(pattern.source, `${pattern.flags.replace("g", "")}y`);
+      sticky.lastIndex = index;
+      const match = sticky.exec(text);
+      return match === null ? [] : [{ kind: id, title, index, length: match[0].length }];
+    }).sort((a, b) => b.length - a.length)[0];
+    if (here !== undefined) found.push(here);
+    index += here?.length ?? 1;
+  }
+  return found;
+}
 
 const piece = fc.oneof(
   fc.constantFrom(...Object.values(FAKES)),

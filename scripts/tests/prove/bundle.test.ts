@@ -267,3 +267,261 @@ describe("sharing a byte budget", () => {
     expect(cutText("a".repeat(500), 20)).toBe("");
   });
 });
+
+describe("what an arbiter is shown", () => {
+  const reviewed = graphOf(
+    [
+      planJob("before"),
+      planJob("work", {
+        task: "implement",
+        dependsOn: ["before", "never"],
+        prompt: null,
+        skill: "writing",
+        ownedPaths: ["src/**"],
+        checks: ["It is reproducible."],
+        expectedOutput: "Code.",
+      }),
+      planJob("review", { task: "review", dependsOn: ["work"] }),
+    ],
+    { outcome: null, constraints: ["no writes"], acceptance: ["a report"] },
+  );
+  const work = attemptOf({
+    attempt: 2,
+    riskTier: "R2",
+    tierDerivation: ["task:implement→R1", "untrusted→R2"],
+    flags: ["check-edited"],
+    c3EscalationReason: ["risk-tier"],
+    checks: [
+      { id: "verification-1", ok: false, detail: "`make` exited 2", code: null, exitCode: 2, wallMs: 7 },
+    ],
+    artifacts: [{ path: "out.md", sha256: sha("1"), bytes: 3 }],
+    changedPaths: ["src/a.ts"],
+    question: "Which one?",
+    diffStat: "src/a.ts | 1 +",
+  });
+  const states = stateOf({
+    before: jobOf([attemptOf({ acceptance: "accepted" })]),
+    work: jobOf([attemptOf({ status: "failed" }), work]),
+    review: jobOf([attemptOf({ flags: ["review-finding"] })]),
+  });
+  const evidence = (jobId: string, attempt: number): AttemptEvidence => ({
+    resultText: `text of ${jobId} ${attempt}`,
+    diff: "+a",
+    checkTails: [{ id: "verification-1", text: "broken" }],
+  });
+  const show = (over: Partial<Parameters<typeof buildBundle>[0]> = {}) =>
+    build({
+      graph: reviewed,
+      state: states,
+      attempts: [{ jobId: "work", attempt: 2 }],
+      evidence,
+      ...over,
+    }).bundle;
+
+  it("is all that is known of the work, and nothing else", () => {
+    expect(show()).toEqual({
+      schemaVersion: 1,
+      runId: "orchestrate-20260301-100000",
+      call: createHash("sha256").update("call:n0nce-1").digest("hex").slice(0, 16),
+      outcome: null,
+      constraints: ["no writes"],
+      acceptance: ["a report"],
+      unions: [],
+      work: [
+        {
+          jobId: "work",
+          attempt: 2,
+          treeSha256: sha("b"),
+          program: false,
+          task: "implement",
+          riskTier: "R2",
+          tierDerivation: ["task:implement→R1", "untrusted→R2"],
+          runtime: "claude",
+          model: "model-x",
+          family: "anthropic",
+          dependsOn: [
+            { jobId: "before", standing: "attempt 1, success, accepted" },
+            { jobId: "never", standing: "no attempt" },
+          ],
+          ownedPaths: ["src/**"],
+          flags: ["check-edited"],
+          escalation: ["risk-tier"],
+          injectionFixture: "passed",
+          diffStat: "src/a.ts | 1 +",
+          intent: "Use the skill writing.",
+          expectedOutput: "Code.",
+          reviewChecks: ["It is reproducible."],
+          artifacts: [{ path: "out.md", sha256: sha("1"), bytes: 3 }],
+          changedPaths: ["src/a.ts"],
+          checks: [{ id: "verification-1", ok: false, detail: "`make` exited 2", exitCode: 2 }],
+          checkTails: [{ id: "verification-1", text: "broken" }],
+          claims: "text of work 2",
+          openQuestion: "Which one?",
+          diff: "+a",
+          findings: [{ review: "review", attempt: 1, text: "text of review 1" }],
+        },
+      ],
+    });
+  });
+
+  it("is empty where nothing is known", () => {
+    const bare = graphOf([planJob("a", { prompt: null })]);
+    const [shown] = show({
+      graph: bare,
+      state: stateOf({ a: jobOf([attemptOf({ diffStat: null, question: null })]) }),
+      attempts: [{ jobId: "a", attempt: 1 }],
+      evidence: () => nothing,
+    }).work;
+    expect(shown).toMatchObject({
+      intent: "",
+      claims: "",
+      diff: "",
+      openQuestion: "",
+      diffStat: null,
+      findings: [],
+      checkTails: [],
+      dependsOn: [],
+    });
+  });
+
+  it("names a review that is judged beside the work, and leaves its text to its own place", () => {
+    const attempts = [
+      { jobId: "work", attempt: 2 },
+      { jobId: "review", attempt: 1 },
+    ];
+    const shown = show({ attempts }).work;
+    expect(shown[0]?.findings).toEqual([{ review: "review", attempt: 1, text: "" }]);
+    expect(shown[1]?.claims).toBe("text of review 1");
+    const older = [
+      { jobId: "work", attempt: 2 },
+      { jobId: "work", attempt: 1 },
+    ];
+    expect(show({ attempts: older }).work[0]?.findings[0]?.text).toBe("text of review 1");
+    expect(show({ evidence: () => nothing }).work[0]?.findings[0]?.text).toBe("");
+  });
+
+  it("says of a program that its text cannot be instructed", () => {
+    const chain = [{ ...(planJob("a").route.chain[0] as object), runtime: "tool", kind: "program" }] as never;
+    const tools = graphOf([planJob("a", { route: { ...planJob("a").route, chain } })]);
+    const fixture = (runtime: string, injectionFixture: "not-run" | "passed") =>
+      show({
+        graph: tools,
+        state: stateOf({ a: jobOf([attemptOf({ runtime, injectionFixture })]) }),
+        attempts: [{ jobId: "a", attempt: 1 }],
+      }).work.map((one) => [one.program, one.injectionFixture]);
+    expect(fixture("tool", "not-run")).toEqual([[true, "not-applicable"]]);
+    expect(fixture("tool", "passed")).toEqual([[true, "passed"]]);
+    expect(fixture("claude", "not-run")).toEqual([[false, "not-run"]]);
+  });
+
+  it("has bounds in each of its lists and texts", () => {
+    const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `n${i}`);
+    const union = {
+      commit: "c",
+      jobs: many(41),
+      over: many(42),
+      checks: many(61).map((jobId) => ({ jobId, check: "x", ok: true })),
+    };
+    const long = "x".repeat(9_000);
+    const shown = show({
+      graph: {
+        ...reviewed,
+        outcome: long,
+        constraints: [...many(11), long],
+        acceptance: [long, ...many(11)],
+      },
+      state: stateOf({
+        ...states.jobs,
+        work: jobOf([
+          {
+            ...work,
+            diffStat: long,
+            tierDerivation: many(11),
+            c3EscalationReason: many(21) as never,
+            checks: [{ id: "c", ok: false, detail: long, code: null, exitCode: 1, wallMs: null }],
+          },
+        ]),
+      }),
+      evidence: (jobId) => ({ ...nothing, resultText: jobId === "review" ? long : null }),
+      unions: Array.from({ length: 9 }, () => union),
+      maxBytes: 1_000_000,
+    });
+    expect(shown.outcome).toHaveLength(2_000);
+    expect(shown.constraints).toEqual(many(10));
+    expect(shown.acceptance).toEqual(["x".repeat(500), ...many(9)]);
+    expect(shown.unions).toHaveLength(8);
+    expect(shown.unions[7]).toEqual({
+      commit: "c",
+      jobs: many(40),
+      over: many(40),
+      checks: union.checks.slice(0, 60),
+    });
+    const [one] = shown.work;
+    expect(one?.tierDerivation).toEqual(many(10));
+    expect(one?.escalation).toEqual(many(20));
+    expect(one?.diffStat).toHaveLength(300);
+    expect(one?.checks[0]?.detail).toHaveLength(500);
+    expect(one?.findings[0]?.text).toHaveLength(8_000);
+    const wide = graphOf([planJob("work", { dependsOn: many(11) })]);
+    expect(show({ graph: wide }).work[0]?.dependsOn).toHaveLength(10);
+  });
+
+  it.each([
+    [{ ownedPaths: Array.from({ length: 400 }, (_, i) => `src/${i}/**`) }, "owned paths"],
+    [{ expectedOutput: "é".repeat(4_000) }, "expected output"],
+    [{ prompt: "é".repeat(4_000) }, "intent"],
+    [{ checks: Array.from({ length: 400 }, (_, i) => `check ${i}`) }, "checks for the reviewer"],
+  ])("is named where it is cut: %#", (over, label) => {
+    const { omitted } = build({
+      graph: graphOf([planJob("a", over)]),
+      attempts: [both[0]!],
+      maxBytes: 3_500,
+    });
+    expect(omitted).toEqual([expect.stringMatching(new RegExp(`^\`a\` attempt 1, ${label}: `))]);
+  });
+
+  it.each([
+    [
+      {
+        checks: Array.from({ length: 200 }, (_, i) => ({
+          id: `c${i}`,
+          ok: true,
+          detail: "",
+          code: null,
+          exitCode: 0,
+          wallMs: 1,
+        })),
+      },
+      "check results",
+    ],
+    [
+      { artifacts: Array.from({ length: 200 }, (_, i) => ({ path: `${i}.md`, sha256: sha("1"), bytes: 1 })) },
+      "artifacts",
+    ],
+    [{ changedPaths: Array.from({ length: 900 }, (_, i) => `src/${i}.ts`) }, "changed paths"],
+    [{ question: "é".repeat(4_000) }, "open question"],
+  ])("is named where what the attempt left is cut: %#", (over, label) => {
+    const { omitted } = build({
+      state: stateOf({ a: jobOf([attemptOf(over)]), b: jobOf([attemptOf()]) }),
+      attempts: [both[0]!],
+      maxBytes: 3_500,
+    });
+    expect(omitted).toEqual([expect.stringMatching(new RegExp(`^\`a\` attempt 1, ${label}: `))]);
+  });
+
+  it("is named where output of checks and findings of reviews are cut", () => {
+    const tails = Array.from({ length: 60 }, (_, i) => ({ id: `verification-${i}`, text: "x".repeat(200) }));
+    expect(
+      build({ attempts: [both[0]!], maxBytes: 3_500, evidence: () => ({ ...nothing, checkTails: tails }) })
+        .omitted,
+    ).toEqual([expect.stringMatching(/^`a` attempt 1, check output: \d+ of 60 entries$/)]);
+    const { omitted } = build({
+      graph: reviewed,
+      state: states,
+      attempts: [{ jobId: "work", attempt: 2 }],
+      maxBytes: 3_500,
+      evidence: (jobId) => ({ ...nothing, resultText: jobId === "review" ? "y".repeat(7_000) : null }),
+    });
+    expect(omitted).toEqual(["`work` attempt 2, findings of reviews: 0 of 1 entries"]);
+  });
+});

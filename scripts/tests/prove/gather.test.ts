@@ -95,6 +95,55 @@ const outcome = async (o: GatherInput): Promise<[boolean, string | null, string 
   return [result.ok, result.reason, result.detail];
 };
 
+describe("the evidence of a job", () => {
+  it("is all that was handed in, and what was found beside it", async () => {
+    const root = folder({ "pkg/src/a.ts": "a" });
+    const given = input(root, {
+      cwd: join(root, "pkg"),
+      suspect: true,
+      resultTruncated: true,
+      ownWorktree: true,
+      job: { verification: [command("true")] },
+    });
+    expect(await gatherLayerOne(given)).toEqual({
+      job: given.job,
+      agent: true,
+      ownWorktree: true,
+      cwdPrefix: "pkg",
+      settled: true,
+      suspect: true,
+      resultText: "Done as asked, in one file.",
+      resultTruncated: true,
+      toolEvents: 3,
+      changes: given.changes,
+      peers: [],
+      outputs: [],
+      verification: [
+        {
+          index: 1,
+          argv: ["true"],
+          files: [],
+          outside: [{ path: "true", sha256: expect.any(String), content: false }],
+          ran: true,
+          reason: null,
+          ...PASSED,
+          wallMs: 3,
+        },
+      ],
+      claims: [],
+      fixture: given.fixture,
+    });
+  });
+
+  it("is of a folder inside the checkout", async () => {
+    const root = folder();
+    for (const cwd of ["/elsewhere", join(root, "..")])
+      await expect(gatherLayerOne(input(root, { cwd }))).rejects.toThrow(
+        `cwd ${cwd} lies outside of ${root}`,
+      );
+  });
+});
+
 describe("declared outputs", () => {
   it("are read from the job's folder, hashed, and never through a link", async () => {
     const root = folder({ "pkg/out.md": "text\n", "pkg/empty.md": "" });
@@ -174,6 +223,51 @@ describe("declared verification", () => {
         .checks.filter((check) => !check.ok)
         .map((check) => check.code),
     ).toEqual(["out-of-bounds", "check-changed", "check-not-run"]);
+  });
+
+  it("that is not run has no result at all", async () => {
+    const root = folder({ "check.js": "1" });
+    const job = { verification: [command("node", "check.js")] };
+    const changes = { ...NO_CHANGES, created: ["check.js"] };
+    const [fact] = (await gatherLayerOne(input(root, { job, changes }))).verification;
+    expect(fact).toEqual({
+      index: 1,
+      argv: ["node", "check.js"],
+      files: [{ path: "check.js", sha256: sha256("1"), implied: false, reads: false }],
+      outside: fact?.outside,
+      ran: false,
+      reason: "the job changed `check.js` and does not own it",
+      exitCode: null,
+      signal: null,
+      timedOut: false,
+      spawnError: null,
+      wallMs: null,
+      stdoutTail: "",
+      stderrTail: "",
+    });
+  });
+
+  it.each<[string, Partial<GatherInput["changes"]>, boolean]>([
+    ["deleted the script", { deleted: ["check.js"] }, false],
+    ["made another file", { created: ["other.js"] }, true],
+    ["changed what the program reads by itself", { modified: ["package.json"] }, true],
+    ["declared the script as its output", { created: ["made/check.js"] }, true],
+    ["changed no file at all", {}, true],
+  ])("of a job that %s", async (_, changed, ran) => {
+    const root = folder({ "package.json": "{}", "made/check.js": "1" });
+    const job = {
+      outputs: [declared("made/check.js")],
+      verification: [command("npx", "check.js", "made/check.js")],
+    };
+    const evidence = await gatherLayerOne(input(root, { job, changes: { ...NO_CHANGES, ...changed } }));
+    expect(evidence.verification[0]?.ran).toBe(ran);
+  });
+
+  it("is run in the checkout itself, below it, and where it was mapped outside", async () => {
+    const root = folder({ "pkg/a": "a" });
+    const job = { verification: [command("true")] };
+    for (const cwd of [root, join(root, "pkg"), join(root, ".."), "/"])
+      expect((await gatherLayerOne(input(root, { job, mapCwd: () => cwd }))).verification[0]?.ran).toBe(true);
   });
 
   it("is not run where the job put a link in the place of its folder", async () => {
@@ -389,6 +483,44 @@ describe("claims in the final text", () => {
       ["top.md", "the file exists", true],
       ["npm test", "passed", true],
     ]);
+  });
+
+  it("of checks are about one that ran, and the only one of its words", async () => {
+    const about = async (text: string, exitCode: number, ...verification: ReturnType<typeof command>[]) =>
+      (
+        await claimed(text, { job: { verification }, runCommand: async () => ({ ...PASSED, exitCode }) })
+      ).claims.map(({ recorded, contradicts }) => [recorded, contradicts]);
+    const npm = command("npm", "test");
+    expect(await about("- `npm test`: passed", 0, npm)).toEqual([["passed", false]]);
+    expect(await about("- `npm test`: passed", 1, npm)).toEqual([["failed", true]]);
+    expect(await about("- `npm test`: failed", 1, npm)).toEqual([["failed", false]]);
+    expect(await about("- `npm test`: failed", 1, command("true"), npm)).toEqual([["failed", false]]);
+    expect(await about("- `npm test`: passed", 1, npm, npm)).toEqual([]);
+    const changes = { ...NO_CHANGES, deleted: ["pkg/check.js"] };
+    const verification = [command("node", "check.js")];
+    expect((await claimed("- `node check.js`: failed", { job: { verification }, changes })).claims).toEqual(
+      [],
+    );
+  });
+
+  it("name files from the job's folder, from the top and by their whole path", async () => {
+    const root = folder(files);
+    const ask = async (resultText: string, o: Parameters<typeof input>[1] = {}) =>
+      (await gatherLayerOne(input(root, { cwd: join(root, "pkg"), resultText, ...o }))).claims.map(
+        ({ kind, recorded, contradicts }) => [kind, recorded, contradicts],
+      );
+    const a = sha256("a\n");
+    expect(await ask(`${a}  src/a.md`)).toEqual([["hash", `SHA-256 ${a}`, false]]);
+    expect(await ask(`${a}  pkg/src/a.md`)).toEqual([["hash", `SHA-256 ${a}`, false]]);
+    expect(await ask(`${a}  ${join(root, "pkg/src/a.md")}`)).toEqual([["hash", `SHA-256 ${a}`, false]]);
+    expect(await ask(`${a}  src/a.md`, { job: { effect: "observe" } })).toEqual([
+      ["hash", `SHA-256 ${a}`, false],
+    ]);
+    expect(await ask("- Deleted `none.md`")).toEqual([["file-deleted", "there is no such file", false]]);
+  });
+
+  it("are none where nothing was said", async () => {
+    expect((await claimed("x", { resultText: null })).claims).toEqual([]);
   });
 
   it("about files are not held against one who only observes", async () => {
