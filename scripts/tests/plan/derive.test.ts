@@ -235,6 +235,150 @@ describe("what a tier demands", () => {
   });
 });
 
+describe("floors that a router raised", () => {
+  const asked = (risk: "R0" | "R2" | null, capability: "C1" | "C3" | null): DerivedJob =>
+    one(normalJob({ id: "a" }), { targets: () => ({ risk, capability }) });
+  const plain = one(normalJob({ id: "a" }));
+
+  it("are the job's own, each with its cause, and what was declared stays", () => {
+    expect(plain.raised).toBeNull();
+    expect(one(normalJob({ id: "a" }), { targets: () => null })).toEqual(plain);
+    expect(asked("R2", "C3")).toMatchObject({
+      riskTier: "R2",
+      tierDerivation: [...plain.tierDerivation, "router→R2"],
+      capabilityFloor: "C3",
+      capabilityDerivation: [...plain.capabilityDerivation, "router→C3"],
+      declaredTier: "R0",
+    });
+    expect(asked("R2", null)).toMatchObject({
+      riskTier: "R2",
+      capabilityFloor: plain.capabilityFloor,
+      capabilityDerivation: plain.capabilityDerivation,
+    });
+  });
+
+  it("are never lower, and a lower one leaves no trace in the derivation", () => {
+    const { raised, ...rest } = asked("R0", "C1");
+    const { raised: _, ...before } = plain;
+    expect(rest).toEqual(before);
+    expect(raised).toMatchObject({ riskFloorDelta: 0, capabilityFloorDelta: 0 });
+  });
+});
+
+describe("where a fault is told", () => {
+  const open = writerJob({ id: "a", untrusted: true, checks: [] });
+
+  it("is its field, or else the job, or else the path alone", () => {
+    const at = (length: number) => ({
+      locate: (path: readonly (string | number)[]) =>
+        path.length === length && path[0] === "jobs" && path[1] === 0 ? { line: 7, column: length } : null,
+    });
+    expect(told([open], at(3))).toMatchObject([{ path: "jobs[0].verification", line: 7, column: 3 }]);
+    expect(told([open], at(2))).toMatchObject([{ path: "jobs[0].verification", line: 7, column: 2 }]);
+    expect(told([open])[0]).not.toHaveProperty("line");
+  });
+
+  it("of external work is what it lacks, and says what to add", () => {
+    const deploy = writerJob({ id: "a", effect: "external-destructive", effectSource: "declared" });
+    const why = "job `a` is R3 (task:implement→R1, effect:external-destructive→R3), but has no";
+    expect(told([{ ...deploy, preview: null, rollback: null }])).toEqual([
+      {
+        severity: "error",
+        code: "r3-without-preview",
+        path: "jobs[0].preview",
+        message: `${why} \`preview\``,
+        fix: "add a command without effects that shows what will happen, or at least 20 characters of text",
+      },
+      {
+        severity: "error",
+        code: "r3-without-rollback",
+        path: "jobs[0].rollback",
+        message: `${why} \`rollback\``,
+        fix: "add the command that undoes it, or at least 20 characters that say how",
+      },
+    ]);
+  });
+
+  it("of a program is each field that only a model could use", () => {
+    const job = normalJob({ id: "a", runtime: "shell", model: "x" });
+    expect(told([job])).toEqual([
+      {
+        severity: "error",
+        code: "invocation-missing",
+        path: "jobs[0].invocation",
+        message: "job `a` runs the program `shell`, but has no `invocation`",
+        fix: "add `invocation: {command, args}`: a program runs exactly that",
+      },
+      {
+        severity: "error",
+        code: "field-on-program",
+        path: "jobs[0].model",
+        message: "job `a` declares `model`, but `shell` is a program without a model inside",
+        fix: "remove `model`",
+      },
+    ]);
+  });
+});
+
+describe("what a job declares", () => {
+  const npm = { command: "npm", args: ["test"], timeoutMs: 1_000, cwd: null };
+
+  it("raises its tier by a check or a program that it runs, when it is a test", () => {
+    const test = normalJob({ id: "a", task: "test" });
+    expect(one(test).riskTier).toBe("R0");
+    expect(one({ ...test, verification: [npm] }).riskTier).toBe("R1");
+    const invocation = { command: "make", args: [], stdin: "none", envAllow: [] } as const;
+    expect(one({ ...test, runtime: "shell", invocation }).riskTier).toBe("R1");
+  });
+
+  it("names a shell by its whole word, anywhere in the list", () => {
+    const test = (...allowedTools: string[]) =>
+      one(normalJob({ id: "a", task: "test", allowedTools })).riskTier;
+    expect(test("read", "shell(npm test)")).toBe("R1");
+    expect(test("mcp(shell)")).toBe("R0");
+    expect(test("shelly")).toBe("R0");
+  });
+
+  it("gives a program no tools, with checks neither, and a reader no shell for its checks", () => {
+    const invocation = { command: "make", args: [], stdin: "none", envAllow: [] } as const;
+    const made = writerJob({ id: "a", runtime: "shell", invocation, verification: [npm] });
+    expect(one(made).tools.allowed).toEqual([]);
+    expect(one(normalJob({ id: "a", verification: [npm] })).tools.allowed).toEqual(["read", "search"]);
+    expect(one(writerJob({ id: "a" })).tools.allowed).toEqual(["read", "search", "edit", "write"]);
+  });
+
+  it("is compared with files of its own repository, from its own folder", () => {
+    const asked: string[] = [];
+    const trackedFiles = (root: string): string[] => {
+      asked.push(root);
+      return ["pkg/src/x.ts"];
+    };
+    const jobs = [
+      writerJob({ id: "a", cwd: "/repo/pkg", ownedPaths: ["src/x*"] }),
+      writerJob({ id: "b", ownedPaths: ["pkg/src/*x.ts"] }),
+    ];
+    expect(told(jobs, { trackedFiles })).toMatchObject([
+      {
+        code: "owned-paths-overlap",
+        message:
+          "job `a` owns `src/x*` and job `b` owns `pkg/src/*x.ts`: both may write the same file, for example `pkg/src/x.ts`, and no dependency orders them",
+      },
+    ]);
+    expect(asked).toEqual(["/repo"]);
+  });
+
+  it("overlaps without a known file, too", () => {
+    const jobs = [
+      writerJob({ id: "a", ownedPaths: ["src/**"] }),
+      writerJob({ id: "b", ownedPaths: ["src/a/**"] }),
+      normalJob({ id: "c", ownedPaths: ["src/**"] }),
+    ];
+    expect(told(jobs).map(({ message }) => message)).toEqual([
+      "job `a` owns `src/**` and job `b` owns `src/a/**`: both may write the same file, and no dependency orders them",
+    ]);
+  });
+});
+
 describe("kinds of runtimes", () => {
   const invocation = { command: "make", args: [], stdin: "none", envAllow: [] } as const;
 

@@ -111,6 +111,7 @@ describe("the evidence of a job", () => {
       ownWorktree: true,
       cwdPrefix: "pkg",
       settled: true,
+      settledBy: "process",
       suspect: true,
       resultText: "Done as asked, in one file.",
       resultTruncated: true,

@@ -402,11 +402,12 @@ function wordRoles(argv) {
     if (i === at || i === script || i === 0) return "decides";
     if (kind === "looker") return "reads";
     const option = optionOf(argv, i);
-    if (kind === "judge") return option !== null && RULE_OPTION.test(option) ? "decides" : "reads";
+    if (kind === "judge") return namesRules(program2, option) ? "decides" : "reads";
     if (CODE.test(word) || option !== null && CONFIG.test(word)) return "decides";
     return "content";
   });
 }
+var namesRules = (program2, option) => option !== null && RULE_OPTION.test(option) && !(program2 === "node" && option === "-c");
 function programAt(argv) {
   let at = 0;
   for (; ; ) {

@@ -610,36 +610,29 @@ var yamlText = (text) => /^[A-Za-z][A-Za-z0-9._/-]*$/.test(text) ? text : JSON.s
 // scripts/src/plan/secrets.ts
 function findSecrets(text) {
   const found = [];
-  if (text.length < SHORTEST) return found;
-  let end = 0;
   anchors ??= new RegExp(trie([...new Set(everyAnchor())]), "g");
   anchors.lastIndex = 0;
   for (let match = anchors.exec(text); match !== null; match = anchors.exec(text)) {
-    const secret = match.index < end ? null : secretAt(text, match.index);
+    const secret = secretAt(text, match.index);
     anchors.lastIndex = secret === null ? match.index + 1 : secret.index + secret.length;
-    if (secret === null) continue;
-    found.push(secret);
-    end = anchors.lastIndex;
+    if (secret !== null) found.push(secret);
   }
   return found;
 }
 var holdsAnchor = (text) => everyAnchor().some((anchor) => text.includes(anchor));
 var everyAnchor = () => SECRET_PATTERNS.flatMap((entry) => entry.anchors);
 function hideSecrets(text) {
-  if (anchors === void 0 && text.length < SHORT && !holdsAnchor(text)) return text;
-  const found = findSecrets(text);
-  if (found.length === 0) return text;
+  if (text.length < SHORT && !holdsAnchor(text)) return text;
   let shown2 = "";
   let from = 0;
-  for (const secret of found) {
+  for (const secret of findSecrets(text)) {
     const end = secret.index + secret.length;
-    const lineEnds = text.slice(secret.index, end).replace(/[^\n]+/g, "");
+    const lineEnds = text.slice(secret.index, end).replace(/[^\n]/g, "");
     shown2 += `${text.slice(from, secret.index)}[${secret.title}]${lineEnds}`;
     from = end;
   }
   return shown2 + text.slice(from);
 }
-var SHORTEST = 8;
 var SHORT = 2e3;
 var anchors;
 var entriesByFirst;
@@ -805,38 +798,22 @@ function checkVariables(names, path, say) {
 // scripts/src/plan/check-secrets.ts
 var FIX = "remove it and replace the credential, since it was written down; a runtime uses its own login, and a program gets a variable by name from `invocation.env_allow`";
 function checkSecrets(value, say) {
-  const all = allText(value, SMALL);
-  visit(value, [], say, all !== null && !holdsAnchor(all) ? () => [] : kinds);
+  const all = JSON.stringify(value);
+  visit(value, [], say, all.length <= SMALL && !holdsAnchor(all) ? () => [] : kinds);
 }
 var SMALL = 8e3;
-function allText(value, limit) {
-  let text = "";
-  const add = (part) => {
-    if (typeof part === "string") text += `${part}
-`;
-    else if (Array.isArray(part)) return part.every(add);
-    else if (typeof part === "object" && part !== null)
-      for (const key in part) {
-        text += `${key}
-`;
-        if (!add(part[key])) return false;
-      }
-    return text.length <= limit;
-  };
-  return add(value) ? text : null;
-}
 function visit(value, path, say, kindsIn) {
   if (typeof value === "string") {
     for (const title of kindsIn(value))
       say("secret-in-spec", [...path], `${fieldLabel(path, "the file")} holds ${title}`, { fix: FIX });
   } else if (Array.isArray(value)) {
     checkArguments(value, path, say);
-    for (let index = 0; index < value.length; index += 1) {
+    value.forEach((entry, index) => {
       path.push(index);
-      visit(value[index], path, say, kindsIn);
+      visit(entry, path, say, kindsIn);
       path.pop();
-    }
-  } else if (typeof value === "object" && value !== null) {
+    });
+  } else {
     for (const key in value) {
       for (const title of kindsIn(key))
         say("secret-in-spec", [...path], `a key in ${fieldLabel(path, "the file")} holds ${title}`, {
@@ -848,15 +825,11 @@ function visit(value, path, say, kindsIn) {
     }
   }
 }
-function kinds(text) {
-  const found = findSecrets(text);
-  return found.length === 0 ? [] : new Set(found.map((secret) => secret.title));
-}
+var kinds = (text) => new Set(findSecrets(text).map((secret) => secret.title));
 var SECRET_FLAG = /^--?(?:[a-z]+-)?(?:password|passwd|passphrase|token|secret|api-?key|access-key|client-secret)$/i;
 var LITERAL = /^(?![-$<{/.~])(?=[^0-9]{0,100}[0-9])[^\s/]{8,300}$/;
 function checkArguments(list, path, say) {
-  for (let index = 0; index + 1 < list.length; index += 1) {
-    const flag = list[index];
+  for (const [index, flag] of list.entries()) {
     const next = list[index + 1];
     if (typeof flag !== "string" || typeof next !== "string") continue;
     if (flag.length > 60 || !SECRET_FLAG.test(flag) || !LITERAL.test(next) || findSecrets(next).length > 0)
@@ -865,7 +838,7 @@ function checkArguments(list, path, say) {
     say(
       "secret-in-spec",
       place,
-      `${fieldLabel(place, "the file")} holds a value for the secret-named flag \`${flag}\``,
+      `${fieldLabel(place, "it")} holds a value for the secret-named flag \`${flag}\``,
       { fix: FIX }
     );
   }
