@@ -60,13 +60,10 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   ],
   "starts a process; tested with real ones": ["plane/call"],
   "decides, and has no score yet": [
-    "plan/derive",
     "plan/job-graph",
     "plan/overlap",
     "plan/route-all",
-    "plan/route-arbiter",
     "plan/secrets",
-    "prove/bundle",
     "prove/check-files",
     "prove/gather",
   ],

@@ -15,8 +15,8 @@ type ArbiterPins = Pick<NormalArbiter, "runtime" | "fallbackRuntime" | "model" |
  */
 export function routeArbiter(arbiter: ArbiterPins, jobs: readonly PlanJob[], world: RouteWorld): Route {
   const leaders = jobs.flatMap((job) => job.route.chain.slice(0, 1));
-  const families = new Set(leaders.flatMap((lead) => (lead.kind === "program" ? [] : [lead.family])));
-  const runtimes = [...new Set(leaders.map((lead) => lead.runtime))].sort();
+  const families = [...new Set(leaders.flatMap((lead) => (lead.kind === "program" ? [] : [lead.family])))];
+  const runtimes = [...new Set(leaders.map((lead) => lead.runtime))];
   const onlyMock = runtimes.length > 0 && runtimes.every((runtime) => runtime === MOCK.id);
   const { route } = routeJob(
     {
@@ -34,7 +34,7 @@ export function routeArbiter(arbiter: ArbiterPins, jobs: readonly PlanJob[], wor
       skill: false,
       session: null,
       loadBearing: true,
-      upstream: { families: [...families].sort((a, b) => ((a ?? "") < (b ?? "") ? -1 : 1)), runtimes },
+      upstream: { families, runtimes },
       arbiter: true,
     },
     world,
