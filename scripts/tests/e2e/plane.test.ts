@@ -106,11 +106,17 @@ describe("leave to send content", () => {
     expect(calls()).toEqual([]);
     expect(run.next.map(({ action }) => action)).toEqual(["arbitrate_native", "confirm_egress"]);
     expect(run.next[1]?.reason).toBe(
-      "Ask the user: `tester` may send prompt, result and trace to `tester`, with the key from `absent`, by runs of this spec? Without it the decision plane is off and the run goes on.",
+      "Ask the user, who alone may decide, and run the choice that they made; the command only shows the run. `tester` may send prompt, result and trace to `tester`, with the key from `absent`, by runs of this spec? Without it the decision plane is off and the run goes on.",
     );
     const runDir = runDirOf(run);
     expect(stateOf(runDir).plane).toMatchObject({ status: "off", reason: "egress-unconfirmed" });
     const id = stateOf(runDir).plane?.egress[0]?.id as string;
+    // The action itself gives no leave: only a choice does, that the user made.
+    expect(run.next[1]?.argv).toEqual(["status", runDir]);
+    expect(run.next[1]?.choices?.map(({ argv }) => argv)).toEqual([
+      ["approve", runDir, "--egress", id],
+      ["deny", runDir, "--egress", id],
+    ]);
 
     expect((await tool().json(["deny", runDir, "--egress", id], { cwd: path })).code).toBe(0);
     expect((await tool().json(["deny", runDir, "--egress", "0".repeat(64)], { cwd: path })).code).toBe(2);
