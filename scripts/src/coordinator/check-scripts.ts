@@ -77,7 +77,7 @@ export async function scriptsOfScope(
   for (const command of commands)
     for (const { path, sha256 } of [
       ...(await filesOfCommand({ ...command, root, deleted: [] })),
-      ...(await outsideFilesOfCommand({ ...command, root, searchPath })),
+      ...(await outsideFilesOfCommand({ ...command, root, searchPath, named: "all" })),
     ])
       found.set(path, sha256);
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, sha256]) => ({ path, sha256 }));

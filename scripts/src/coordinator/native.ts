@@ -4,6 +4,7 @@ import { POLICY } from "../core/policy.ts";
 import type { Attempt, Candidate, FailureClass, PlanJob } from "../core/runtime.ts";
 import { isoTime } from "../host/clock.ts";
 import { ensureDir, readTextIfPresent, replaceFile, writePrivate } from "../host/files.ts";
+import type { WindowPeer } from "../prove/verify.ts";
 import { decodeFingerprint, encodeFingerprint, type Fingerprint } from "../run/changes.ts";
 import type { ExitFacts, Settlement } from "../runtimes/adapter.ts";
 import { blankAttempt } from "./blank.ts";
@@ -12,6 +13,7 @@ import { archiveCapture } from "./capture-files.ts";
 import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import { nativeFiles } from "./next-actions.ts";
+import { peerOf } from "./observation.ts";
 import { attemptRecord, jobDir, jobFile, jobState, nativeFile, type Session } from "./session.ts";
 import { traceDispatch, traceEnd } from "./trace-points.ts";
 import { baseCommitOf, knownWorkplace, makeWorkplace } from "./workplace.ts";
@@ -78,6 +80,7 @@ export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void>
   if (!briefing.ok) return endWithBlock(s, job, ordinal, briefing.error);
   ensureDir(jobDir(s.runDir, job.id));
   writePrivate(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text);
+  s.observation.enter(job, place.value.root);
   const before = await s.observation.measure(place.value);
   const kept: NativeFile = {
     jobId: job.id,
@@ -131,6 +134,7 @@ export async function finishNative(
       },
     ]);
   s.nativeOpen.delete(job.id);
+  s.observation.leave(job);
   const adapter = s.adapters.get(attempt.runtime);
   const kept = readKept(s, job.id, o.ordinal);
   if (adapter === undefined || kept === null)
@@ -159,17 +163,18 @@ export async function finishNative(
     now,
   };
   const started = attemptRecord(s, job.id, o.ordinal);
+  const place = knownWorkplace(s, job, started);
   await judgeAttempt(s, {
     job,
     ordinal: o.ordinal,
     adapter,
-    place: knownWorkplace(s, job, started),
+    place,
     briefing: { sha256: kept.file.briefSha256, inputs: kept.file.inputs },
     before: kept.fingerprint,
     observed: { ...adapter.initial(), usage: o.usage },
     settlement,
     exit,
-    peers: [],
+    peers: peersOnRecord(s, job, { since: started.createdAt, root: place.root }),
     patch: {
       endedAt: isoTime(now),
       wallMs: started.startedAt === null ? null : Math.max(0, now - Date.parse(started.startedAt)),
@@ -186,6 +191,24 @@ export async function finishNative(
     firstEventMs: null,
     endedBy: "native",
   });
+}
+
+/** Who worked in the same checkout since then. From the record: coordinators come and go while the harness works. */
+function peersOnRecord(
+  s: Session,
+  job: PlanJob,
+  own: { since: string; root: string },
+): readonly WindowPeer[] {
+  const overlaps = ({ endedAt }: Attempt): boolean => endedAt === null || endedAt >= own.since;
+  return s.graph.jobs
+    .filter(
+      (other) =>
+        other.id !== job.id &&
+        jobState(s, other.id).attemptRecords.some(
+          (attempt) => overlaps(attempt) && knownWorkplace(s, other, attempt).root === own.root,
+        ),
+    )
+    .map((other) => peerOf(other, own.root));
 }
 
 export async function failNative(

@@ -64,7 +64,7 @@ export function createObservation(o: {
   };
 }
 
-function peerOf(job: PlanJob, root: string): WindowPeer {
+export function peerOf(job: PlanJob, root: string): WindowPeer {
   return {
     jobId: job.id,
     effect: job.effect,

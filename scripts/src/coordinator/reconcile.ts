@@ -11,6 +11,7 @@ import { endTree, markedProcesses } from "../run/kill.ts";
 import type { JournalRecord } from "../state/records.ts";
 import { blockDependents } from "./dependents.ts";
 import { attemptMarker, jobState, type Session } from "./session.ts";
+import { knownWorkplace } from "./workplace.ts";
 
 export async function reconcile(s: Session): Promise<void> {
   for (const job of s.graph.jobs) {
@@ -18,7 +19,10 @@ export async function reconcile(s: Session): Promise<void> {
     const last = state.attemptRecords.at(-1);
     if (last === undefined) continue;
     if (s.adapters.get(last.runtime)?.kind === "internal") {
-      if (last.status === "queued" || last.status === "running") s.nativeOpen.add(job.id);
+      if (last.status === "queued" || last.status === "running") {
+        s.nativeOpen.add(job.id);
+        s.observation.enter(job, knownWorkplace(s, job, last).root);
+      }
       continue;
     }
     if (last.status === "running" || last.status === "queued") await closeInterrupted(s, job, last);

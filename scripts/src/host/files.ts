@@ -105,6 +105,31 @@ export function readTextIfPresent(path: string): string | null {
 }
 
 /** As `toString("utf8")`, which for large plain text takes several times as long as copying it. */
+/**
+ * The first `maxBytes` of a regular file that somebody names to us, with its whole size. Throws the system error; a
+ * folder, device or pipe is `EISDIR` or `ENOTREG`, and none of them can hold us or fill the memory.
+ */
+export function readNamedFile(
+  path: string,
+  maxBytes: number,
+): { readonly head: Buffer; readonly size: number } {
+  const fd = fs.openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fs.fstatSync(fd);
+    if (!stat.isFile()) throw withCode(stat.isDirectory() ? "EISDIR" : "ENOTREG", path);
+    const head = Buffer.alloc(Math.min(stat.size, maxBytes));
+    let length = 0;
+    for (let read = -1; read !== 0 && length < head.length; length += read)
+      read = fs.readSync(fd, head, length, head.length - length, length);
+    return { head: head.subarray(0, length), size: stat.size };
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+const withCode = (code: string, path: string): Error =>
+  Object.assign(new Error(`${code}: no regular file, ${path}`), { code, path });
+
 export const utf8Text = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 
 export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");

@@ -1,6 +1,6 @@
 /** Which files decide what a declared command does: those of the workspace that it names, and what else it runs. */
 import { lstatSync, realpathSync } from "node:fs";
-import { basename, isAbsolute, relative, resolve } from "node:path";
+import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { executedFile, onSearchPath } from "../host/executed.ts";
 import { safeRelative } from "../host/inside.ts";
 import { programAt, shellWords, type WordRole, wordRoles } from "./check-roles.ts";
@@ -40,6 +40,22 @@ const IMPLIED: Readonly<Record<string, readonly string[]>> = {
   nox: ["noxfile.py"],
 };
 
+/** Options that send such a program to another folder. */
+const FOLDER_OPTION = /^(?:-C|--(?:prefix|directory|cwd|dir|working-directory))$/;
+
+/** What the program reads by itself, in the folder where it works, and in those that the command sends it to. */
+function impliedBy(argv: readonly string[]): readonly string[] {
+  const names = [0, programAt(argv)].flatMap((at) => IMPLIED[basename(argv[at] ?? "")] ?? []);
+  if (names.length === 0) return [];
+  const folders = argv.flatMap((word, i) => {
+    const [option = "", value] = word.split(/=(.*)/s);
+    if (FOLDER_OPTION.test(option)) return [value ?? argv[i + 1] ?? ""];
+    return /^-C./.test(word) ? [word.slice(2)] : [];
+  });
+  const found = folders.filter((folder) => folder !== "" && !folder.includes("\0"));
+  return [...new Set(["", ...found].flatMap((folder) => names.map((name) => join(folder, name))))];
+}
+
 /** Programs that complete a name which is no file itself. */
 const COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
 const EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
@@ -65,7 +81,7 @@ export async function filesOfCommand(o: {
       if (there(path))
         for (const real of withTarget(o.root, path)) named.set(real, stronger(named.get(real), role));
   const implied = new Set<string>();
-  for (const name of IMPLIED[basename(o.argv[0] ?? "")] ?? [])
+  for (const name of impliedBy(o.argv))
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
   const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
   const facts = await Promise.all([
@@ -84,21 +100,31 @@ export async function outsideFilesOfCommand(o: {
   readonly argv: readonly string[];
   /** `PATH` of the command. */
   readonly searchPath: string;
+  /** `all`: files that are only data too, such as a playbook or a sourced environment. Default: what can be run or decides. */
+  readonly named?: "all";
 }): Promise<readonly OutsideFile[]> {
   const found = new Map<string, OutsideFile>();
-  for (const at of new Set([0, programAt(o.argv)])) {
-    const name = o.argv[at] ?? "";
+  const started = new Set([0, programAt(o.argv)].map((at) => o.argv[at] ?? ""));
+  for (const name of new Set([...started, ...shellWords(o.argv)])) {
     const path = onSearchPath(name, o);
     if (path === null) continue;
     const file = await executedFile(path, { programs: "by-time" });
-    found.set(name, { path: name, sha256: file?.sha256 ?? null, content: file?.content === true });
+    // Any word of a shell's text may be a program's name by chance: there only what is a script counts.
+    if (started.has(name) || file?.script === true)
+      found.set(name, { path: name, sha256: file?.sha256 ?? null, content: file?.content === true });
   }
   for (const { word, role } of wordsOf(o.argv)) {
     const path = resolve(o.cwd, word);
     if (role === "reads" || word.includes("\0") || isInside(o.root, path)) continue;
     const file = await executedFile(path);
-    if (file === null || (role === "content" && !file.script && !file.executable)) continue;
+    if (file === null || (role === "content" && o.named !== "all" && !file.script && !file.executable))
+      continue;
     found.set(path, { path, sha256: file.sha256, content: file.content });
+  }
+  for (const name of impliedBy(o.argv)) {
+    const path = resolve(o.cwd, name);
+    const file = isInside(o.root, path) ? null : await executedFile(path);
+    if (file !== null) found.set(path, { path, sha256: file.sha256, content: file.content });
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -32,6 +32,9 @@ const CODE =
   /\.(?:[cm]?[jt]sx?|py|rb|pl|php|lua|r|sh|bash|zsh|fish|ps1|bat|cmd|awk|sed|jq|sql|mk|cmake|gradle|groovy|tf|nix|go|rs|java|kt|scala|swift|c|cc|cpp|feature|bats|robot|spec)$/i;
 const CONFIG = /\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|xml|properties|rc)$|(?:^|\/)\.[\w-]+rc$/i;
 
+/** Of a runner of tasks: run, whatever the option before it. */
+const RECIPE = /(?:^|\/)(?:(?:GNU)?[Mm]akefile|\.?[Jj]ustfile|Rakefile|Taskfile\.ya?ml)$/;
+
 /** One role for each word; that of the program is `decides`. */
 export function wordRoles(argv: readonly string[]): readonly WordRole[] {
   const at = programAt(argv);
@@ -43,7 +46,7 @@ export function wordRoles(argv: readonly string[]): readonly WordRole[] {
     if (kind === "looker") return "reads";
     const option = optionOf(argv, i);
     if (kind === "judge") return namesRules(program, option) ? "decides" : "reads";
-    if (CODE.test(word) || (option !== null && CONFIG.test(word))) return "decides";
+    if (CODE.test(word) || RECIPE.test(word) || (option !== null && CONFIG.test(word))) return "decides";
     return "content";
   });
 }

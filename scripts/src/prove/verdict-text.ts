@@ -1,4 +1,4 @@
-/** Finds the one verdict in an arbiter's final message, which may say anything around it. */
+/** Finds the verdicts in an arbiter's final message. Whether one of them may count is `verdict.ts`'s to say. */
 
 /** A longer answer is no verdict: 40 attempts with reasons fit many times over. */
 export const VERDICT_MAX_CHARS = 1_000_000;

@@ -33,7 +33,7 @@ export interface EffectiveVerdict {
 
 /**
  * Reads the one verdict of a final message. Errors, all `malformed-verdict`: nothing there, nothing valid, several
- * that differ, a key stated twice, or text beyond VERDICT_MAX_CHARS.
+ * that differ, words beside it, a key stated twice, or text beyond VERDICT_MAX_CHARS.
  */
 export function parseVerdict(text: string): Result<Verdict, Diagnostic[]> {
   if (text.length > VERDICT_MAX_CHARS)
@@ -51,6 +51,12 @@ export function parseVerdict(text: string): Result<Verdict, Diagnostic[]> {
   }
   if (more.length > 0)
     return malformed([`the answer holds ${valid.length} different verdicts; exactly one is read`]);
+  // What is said beside it may take it back: an example, or a template with another verdict in prose.
+  const [before = "", after = ""] = text.split(only.source);
+  if (!ALONE.test(`${before}\0${after}`))
+    return malformed([
+      "the answer says more than the verdict; the JSON object is read alone, or in one fence with nothing around it",
+    ]);
   const twice = duplicateKeys(only.source);
   if (twice.length > 0)
     return malformed(
@@ -58,6 +64,8 @@ export function parseVerdict(text: string): Result<Verdict, Diagnostic[]> {
     );
   return ok(only.value as Verdict);
 }
+
+const ALONE = /^\uFEFF?\s*(?:\0|`{3,}\w*\s*\0\s*`{3,})\s*$/;
 
 function malformed(messages: readonly string[]): Result<Verdict, Diagnostic[]> {
   return err(messages.map((message) => ({ severity: "error", code: "malformed-verdict", message })));

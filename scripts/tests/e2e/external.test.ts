@@ -128,13 +128,10 @@ async function eventually<T>(look: () => T | null): Promise<T> {
   }
 }
 
+/** A process that ended and that nobody has collected yet is not alive. */
 function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  return stat !== "" && !/^\d+ \(.*\) Z/.test(stat);
 }
 
 /** A job builds the script that the deployment runs; what lies in the checkout meanwhile is nobody's business. */

@@ -1,5 +1,6 @@
 /** Work in the harness's hands: handed out once, recorded as it was, measured like any other, never invented. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CommandOutput } from "../../src/core/generated/output.ts";
@@ -39,6 +40,61 @@ function resultFile(output: CommandOutput, jobId: string): string {
   if (action?.resultFile === undefined) throw new Error(`no result file for ${jobId}`);
   return action.resultFile;
 }
+
+describe("native jobs in one checkout", () => {
+  it("that only look are not blamed for what another one owns and wrote meanwhile", async () => {
+    const path = workspace([
+      internal("writer", {
+        task: "implement",
+        isolation: "none",
+        owned_paths: ["out/**"],
+        outputs: [{ path: "out/a.txt" }],
+      }),
+      internal("scout"),
+    ]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json", ...HARNESS], { cwd: path }));
+    mkdirSync(join(path, "out"));
+    writeFileSync(join(path, "out/a.txt"), "done\n");
+    for (const id of ["writer", "scout"]) {
+      const next = await tool().json(["next", runDir], { cwd: path });
+      const file = resultFile(next, id);
+      writeFileSync(file, `${id} is done.`);
+      await tool().json(["native", "finish", runDir, "--job", id, "--attempt", "1", "--result", file], {
+        cwd: path,
+      });
+    }
+    expect(Object.entries(stateOf(runDir).jobs).map(([id, job]) => `${id} ${job.status}`)).toEqual([
+      "scout success",
+      "writer success",
+    ]);
+  });
+
+  it("bring their answer in a file: nothing else is read, and nothing waits for a pipe", async () => {
+    const path = workspace([internal("one")]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json", ...HARNESS], { cwd: path }));
+    const pipe = join(path, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const [file, code] of [
+      [pipe, "ENOTREG"],
+      ["/dev/zero", "ENOTREG"],
+      [path, "EISDIR"],
+    ]) {
+      const argv = ["native", "finish", runDir, "--job", "one", "--attempt", "1", "--result", file as string];
+      const finished = await tool().json(argv, { cwd: path });
+      expect([finished.code, finished.diagnostics[0]?.message]).toEqual([
+        2,
+        `Cannot read the result \`${file}\`: ${code}.`,
+      ]);
+      const verdict = await tool().json(["verdict", runDir, "--file", file as string, "--handle", "h"], {
+        cwd: path,
+      });
+      expect([verdict.code, verdict.diagnostics[0]?.message]).toEqual([
+        2,
+        `Cannot read \`${file}\`: ${code}.`,
+      ]);
+    }
+  });
+});
 
 describe("native jobs", () => {
   it("are offered together, answered one by one, and open what depends on them", async () => {
@@ -253,7 +309,7 @@ describe("approval", () => {
     const { jobs } = stateOf(runDir);
     expect(jobs["shown"]?.block).toMatchObject({ code: "needs-approval" });
     expect(jobs["shown"]?.block?.detail).toMatch(
-      /; the preview, run in `[^`]+` as it is and not in the job.s worktree, printed: would deploy v1/,
+      /; the preview, run in a worktree like the job's own \([0-9a-f]{12}, without uncommitted changes\), printed: would deploy v1/,
     );
     expect(jobs["broken"]?.block?.code).toBe("preview-failed");
     expect(jobs["broken"]?.block?.detail).toContain("ended with 3: no access");

@@ -441,6 +441,36 @@ describe("what a command runs from outside", () => {
     expect(from.map((file) => file.path)).toEqual([join(outside, "deploy.sh")]);
   });
 
+  it("is a script among the words that a shell runs, and data only when all that is named is asked for", async () => {
+    const { root, outside, ask } = scene();
+    expect((await ask("sh", "-c", "lint prod && native x")).map((file) => file.path)).toEqual(["lint"]);
+    const notes = join(outside, "notes.txt");
+    const o = { root, cwd: root, argv: ["native", notes], searchPath: "" };
+    expect(await outsideFilesOfCommand(o)).toEqual([]);
+    expect((await outsideFilesOfCommand({ ...o, named: "all" })).map((file) => file.path)).toEqual([notes]);
+  });
+
+  it.each([
+    [["make", "-C", "DIR", "deploy"], "Makefile"],
+    [["make", "-CDIR", "deploy"], "Makefile"],
+    [["env", "A=1", "make", "--directory=DIR"], "Makefile"],
+    [["npm", "--prefix", "DIR", "run", "deploy"], "package.json"],
+  ])("is what %j reads in the folder where it is sent", async (argv, name) => {
+    const inside = folder({ "in/Makefile": "all:\n", "in/package.json": "{}\n" });
+    const other = folder({ Makefile: "all:\n", "package.json": "{}\n" });
+    const at = (place: string) => argv.map((word) => word.replace("DIR", place));
+    const outsideOf = async (place: string) =>
+      (await outsideFilesOfCommand({ root: inside, cwd: inside, argv: at(place), searchPath: "" })).map(
+        (file) => file.path,
+      );
+    const insideOf = async (place: string) =>
+      (await filesOfCommand({ root: inside, cwd: inside, argv: at(place), deleted: [] })).map(
+        (file) => file.path,
+      );
+    expect([await outsideOf(other), await insideOf(other)]).toEqual([[join(other, name)], []]);
+    expect([await outsideOf("in"), await insideOf("in")]).toEqual([[], [`in/${name}`]]);
+  });
+
   it("is what a link of the workspace leads to, and another when the link is turned", async () => {
     const { root, outside } = scene();
     symlinkSync(join(outside, "deploy.sh"), join(root, "linked.sh"));

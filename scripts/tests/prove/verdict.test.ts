@@ -41,19 +41,31 @@ const messages = (text: string): string[] => {
 describe("reading an arbiter's final message", () => {
   it.each([
     ["bare", JSON.stringify(good)],
-    [
-      "in a fence with prose around it",
-      `I looked at {everything}.\n\n\`\`\`json\n${JSON.stringify(good, null, 2)}\n\`\`\`\nDone.`,
-    ],
-    [
-      "after a quoted brief with unfilled words",
-      `${JSON.stringify({ ...good, overall: "<pass|fail|blocked>" })}\n${JSON.stringify(good)}`,
-    ],
-    ["said twice in the same words", `${JSON.stringify(good)}\n\nAgain:\n${JSON.stringify(good, null, 1)}`],
-    ["after an opening brace that never closes", `{ hm, "let me think\n${JSON.stringify(good)}`],
+    ["alone in a fence", `\n\`\`\`json\n${JSON.stringify(good, null, 2)}\n\`\`\`\n`],
+    ["in a fence without a language", `\`\`\`\n${JSON.stringify(good)}\n\`\`\``],
     ["with a byte order mark and CRLF", `\ufeff${JSON.stringify(good, null, 1).replaceAll("\n", "\r\n")}`],
   ])("finds the verdict %s", (_name, text) => {
     expect(parseVerdict(text)).toEqual({ ok: true, value: good });
+  });
+
+  it.each([
+    [
+      "prose around a fence, which may take the verdict back",
+      `I judge this as FAIL. A passing answer would be:\n\`\`\`json\n${JSON.stringify(good, null, 2)}\n\`\`\`\nThat is only an example.`,
+    ],
+    ["a word before it", `Verdict: ${JSON.stringify(good)}`],
+    ["a word after it", `${JSON.stringify(good)}\nDone.`],
+    [
+      "a quoted brief with unfilled words",
+      `${JSON.stringify({ ...good, overall: "<pass|fail|blocked>" })}\n${JSON.stringify(good)}`,
+    ],
+    ["the same again", `${JSON.stringify(good)}\n\nAgain:\n${JSON.stringify(good, null, 1)}`],
+    ["an opening brace that never closes", `{ hm, "let me think\n${JSON.stringify(good)}`],
+    ["half a fence", `\`\`\`json\n${JSON.stringify(good)}`],
+  ])("refuses a verdict beside which it says more: %s", (_name, text) => {
+    expect(messages(text)).toEqual([
+      "malformed-verdict: the answer says more than the verdict; the JSON object is read alone, or in one fence with nothing around it",
+    ]);
   });
 
   it("refuses an empty answer and one without a verdict", () => {

@@ -46,6 +46,19 @@ const apply = async (
 const undo = (repo: ThrowawayRepo, records: readonly IntegrationRecord[]) =>
   undoIntegration({ repo: repo.path, commonDir: repo.commonDir, runId: RUN_ID, records });
 
+describe("what the user keeps in ignored files", () => {
+  it("is never written over: the step stops, and the file stays as it is", async () => {
+    const repo = throwawayRepo({ ".gitignore": "local.conf\n" });
+    const job = await finishedJob(repo, "one", { ".gitignore": "", "local.conf": "of the job\n" });
+    writeFileSync(join(repo.path, "local.conf"), "precious\n");
+    const { applied, stopped } = value(await apply(repo, [{ jobId: "one", commit: job.commit }], []));
+    expect(applied).toEqual([]);
+    expect(stopped?.code).toBe("git-failed");
+    expect(stopped?.detail).toContain("local.conf");
+    expect(readFileSync(join(repo.path, "local.conf"), "utf8")).toBe("precious\n");
+  });
+});
+
 describe("the preview of an integration", () => {
   it("says of each job whether it applies, what it changes and with whom it conflicts, and touches nothing", async () => {
     const { repo, base, jobs } = await scene();

@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { EXIT } from "../../core/exit-codes.ts";
 import { SPEC_LIMITS } from "../../core/policy.ts";
 import type { Attempt } from "../../core/runtime.ts";
-import { errorCode, sha256 } from "../../host/files.ts";
+import { errorCode, readNamedFile, sha256 } from "../../host/files.ts";
 import { answer, missing, nativeTarget } from "../answer.ts";
 import { type CommandResult, failure, flagText, type Handler } from "../context.ts";
 
@@ -15,29 +14,29 @@ export const handler: Handler = async (ctx, parsed) => {
   if ("exitCode" in target) return target;
   const file = flagText(parsed, "result");
   if (file === undefined) return missing("--result FILE", "the action's `resultFile`");
-  const text = readText(resolve(ctx.env.cwd, file));
-  if (typeof text !== "string") return text;
+  const limit = Math.min(INLINE_MAX_BYTES, SPEC_LIMITS.maxOutputBytes);
+  const read = readGiven(resolve(ctx.env.cwd, file), limit);
+  if ("exitCode" in read) return read;
   const usage = readUsage(ctx.env.cwd, flagText(parsed, "usage"));
   if (usage !== null && "exitCode" in usage) return usage;
-  const bytes = Buffer.from(text);
-  const limit = Math.min(INLINE_MAX_BYTES, SPEC_LIMITS.maxOutputBytes);
   return answer(ctx, parsed.args[0], () => ({
     kind: "native-finish",
     ...target,
     result: {
       path: null,
-      text: bytes.length <= limit ? text : bytes.subarray(0, limit).toString("utf8"),
-      sha256: sha256(text),
-      bytes: bytes.length,
-      truncated: bytes.length > limit,
+      text: read.head.toString("utf8"),
+      // Of what was read: nobody hashes gigabytes that are cut off anyway.
+      sha256: sha256(read.head),
+      bytes: read.size,
+      truncated: read.size > read.head.length,
     },
     usage,
   }));
 };
 
-function readText(path: string): string | CommandResult {
+function readGiven(path: string, maxBytes: number): ReturnType<typeof readNamedFile> | CommandResult {
   try {
-    return readFileSync(path, "utf8");
+    return readNamedFile(path, maxBytes);
   } catch (error) {
     return failure(EXIT.usage, [
       {
@@ -49,6 +48,9 @@ function readText(path: string): string | CommandResult {
     ]);
   }
 }
+
+/** Eight numbers and a word. */
+const USAGE_MAX_BYTES = 64 * 1024;
 
 const NUMBERS = [
   "inputTokens",
@@ -62,8 +64,9 @@ const NUMBERS = [
 /** What the harness does not know stays null, never 0. */
 function readUsage(cwd: string, file: string | undefined): Attempt["usage"] | CommandResult {
   if (file === undefined) return null;
-  const text = readText(resolve(cwd, file));
-  if (typeof text !== "string") return text;
+  const read = readGiven(resolve(cwd, file), USAGE_MAX_BYTES);
+  if ("exitCode" in read) return read;
+  const text = read.head.toString("utf8");
   const fault = (message: string): CommandResult =>
     failure(EXIT.usage, [{ severity: "error", code: "usage-invalid", message: `\`${file}\`: ${message}` }]);
   let value: unknown;

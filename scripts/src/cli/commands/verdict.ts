@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { EXIT } from "../../core/exit-codes.ts";
-import { errorCode } from "../../host/files.ts";
+import { errorCode, readNamedFile } from "../../host/files.ts";
 import { parseVerdict } from "../../prove/verdict.ts";
+import { VERDICT_MAX_CHARS } from "../../prove/verdict-text.ts";
 import { answer, missing } from "../answer.ts";
 import { failure, flagText, type Handler } from "../context.ts";
 
@@ -15,7 +15,8 @@ export const handler: Handler = async (ctx, parsed) => {
     return missing("--handle HANDLE", "the session that wrote the verdict; it must be no producer's");
   let text: string;
   try {
-    text = readFileSync(resolve(ctx.env.cwd, file), "utf8");
+    // One byte more than is read: a longer answer is told to be one.
+    text = readNamedFile(resolve(ctx.env.cwd, file), VERDICT_MAX_CHARS * 4 + 1).head.toString("utf8");
   } catch (error) {
     return failure(EXIT.usage, [
       {
