@@ -336,10 +336,10 @@ function belowCwd(prefix, path) {
 }
 
 // scripts/src/coordinator/check-scripts.ts
-import { join as join2 } from "node:path";
+import { join as join3 } from "node:path";
 
 // scripts/src/prove/check-files.ts
-import { basename as basename2, isAbsolute, relative, resolve as resolve2 } from "node:path";
+import { basename as basename2, isAbsolute, join as join2, relative, resolve as resolve2 } from "node:path";
 
 // scripts/src/host/executed.ts
 import { delimiter, join, resolve } from "node:path";
@@ -393,6 +393,7 @@ var EXEC_WORDS = /^(?:exec|run|dlx|x|tool)$/;
 var RUNNERS = /^(?:npm|pnpm|yarn|bun|uv|poetry|pipenv)$/;
 var CODE = /\.(?:[cm]?[jt]sx?|py|rb|pl|php|lua|r|sh|bash|zsh|fish|ps1|bat|cmd|awk|sed|jq|sql|mk|cmake|gradle|groovy|tf|nix|go|rs|java|kt|scala|swift|c|cc|cpp|feature|bats|robot|spec)$/i;
 var CONFIG = /\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|xml|properties|rc)$|(?:^|\/)\.[\w-]+rc$/i;
+var RECIPE = /(?:^|\/)(?:(?:GNU)?[Mm]akefile|\.?[Jj]ustfile|Rakefile|Taskfile\.ya?ml)$/;
 function wordRoles(argv) {
   const at = programAt(argv);
   const program2 = basename(argv[at] ?? "");
@@ -403,7 +404,7 @@ function wordRoles(argv) {
     if (kind === "looker") return "reads";
     const option = optionOf(argv, i);
     if (kind === "judge") return namesRules(program2, option) ? "decides" : "reads";
-    if (CODE.test(word) || option !== null && CONFIG.test(word)) return "decides";
+    if (CODE.test(word) || RECIPE.test(word) || option !== null && CONFIG.test(word)) return "decides";
     return "content";
   });
 }
@@ -469,6 +470,18 @@ var IMPLIED = {
   tox: ["tox.ini"],
   nox: ["noxfile.py"]
 };
+var FOLDER_OPTION = /^(?:-C|--(?:prefix|directory|cwd|dir|working-directory))$/;
+function impliedBy(argv) {
+  const names = [0, programAt(argv)].flatMap((at) => IMPLIED[basename2(argv[at] ?? "")] ?? []);
+  if (names.length === 0) return [];
+  const folders = argv.flatMap((word, i) => {
+    const [option = "", value] = word.split(/=(.*)/s);
+    if (FOLDER_OPTION.test(option)) return [value ?? argv[i + 1] ?? ""];
+    return /^-C./.test(word) ? [word.slice(2)] : [];
+  });
+  const found = folders.filter((folder) => folder !== "" && !folder.includes("\0"));
+  return [...new Set(["", ...found].flatMap((folder) => names.map((name) => join2(folder, name))))];
+}
 var COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
 var EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
 async function filesOfCommand(o) {
@@ -482,7 +495,7 @@ async function filesOfCommand(o) {
       if (there(path))
         for (const real of withTarget(o.root, path)) named.set(real, stronger(named.get(real), role));
   const implied = /* @__PURE__ */ new Set();
-  for (const name of IMPLIED[basename2(o.argv[0] ?? "")] ?? [])
+  for (const name of impliedBy(o.argv))
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
   const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
   const facts = await Promise.all([
@@ -494,19 +507,26 @@ async function filesOfCommand(o) {
 }
 async function outsideFilesOfCommand(o) {
   const found = /* @__PURE__ */ new Map();
-  for (const at of /* @__PURE__ */ new Set([0, programAt(o.argv)])) {
-    const name = o.argv[at] ?? "";
+  const started = new Set([0, programAt(o.argv)].map((at) => o.argv[at] ?? ""));
+  for (const name of /* @__PURE__ */ new Set([...started, ...shellWords(o.argv)])) {
     const path = onSearchPath(name, o);
     if (path === null) continue;
     const file = await executedFile(path, { programs: "by-time" });
-    found.set(name, { path: name, sha256: file?.sha256 ?? null, content: file?.content === true });
+    if (started.has(name) || file?.script === true)
+      found.set(name, { path: name, sha256: file?.sha256 ?? null, content: file?.content === true });
   }
   for (const { word, role } of wordsOf(o.argv)) {
     const path = resolve2(o.cwd, word);
     if (role === "reads" || word.includes("\0") || isInside(o.root, path)) continue;
     const file = await executedFile(path);
-    if (file === null || role === "content" && !file.script && !file.executable) continue;
+    if (file === null || role === "content" && o.named !== "all" && !file.script && !file.executable)
+      continue;
     found.set(path, { path, sha256: file.sha256, content: file.content });
+  }
+  for (const name of impliedBy(o.argv)) {
+    const path = resolve2(o.cwd, name);
+    const file = isInside(o.root, path) ? null : await executedFile(path);
+    if (file !== null) found.set(path, { path, sha256: file.sha256, content: file.content });
   }
   return [...found.values()].sort((a, b) => a.path < b.path ? -1 : 1);
 }
@@ -587,10 +607,10 @@ async function fact(root, { path, role }) {
 }
 
 // scripts/src/coordinator/check-scripts.ts
-var fileOf = (runDir, jobId) => join2(jobDir(runDir, jobId), "checks", "scripts.json");
+var fileOf = (runDir, jobId) => join3(jobDir(runDir, jobId), "checks", "scripts.json");
 function writeScripts(runDir, jobId, scripts) {
   const file = fileOf(runDir, jobId);
-  ensureDir(join2(file, ".."));
+  ensureDir(join3(file, ".."));
   writePrivate(file, `${JSON.stringify(scripts)}
 `);
 }
@@ -600,7 +620,7 @@ async function changedScripts(o) {
   const changed = /* @__PURE__ */ new Set();
   for (const { path, sha256, outside } of parse(text)) {
     const now = await digestNow({
-      path: outside === true ? path : join2(o.root, path),
+      path: outside === true ? path : join3(o.root, path),
       cwd: o.root,
       searchPath: o.searchPath
     });
@@ -635,7 +655,7 @@ async function scriptsOfScope(s, job, place) {
   for (const command of commands)
     for (const { path, sha256 } of [
       ...await filesOfCommand({ ...command, root, deleted: [] }),
-      ...await outsideFilesOfCommand({ ...command, root, searchPath })
+      ...await outsideFilesOfCommand({ ...command, root, searchPath, named: "all" })
     ])
       found.set(path, sha256);
   return [...found].sort(([a], [b]) => a < b ? -1 : 1).map(([path, sha256]) => ({ path, sha256 }));

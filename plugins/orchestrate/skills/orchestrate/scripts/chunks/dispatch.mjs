@@ -1647,6 +1647,21 @@ function readTextIfPresent(path) {
     throw error;
   }
 }
+function readNamedFile(path, maxBytes) {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw withCode(stat.isDirectory() ? "EISDIR" : "ENOTREG", path);
+    const head = Buffer.alloc(Math.min(stat.size, maxBytes));
+    let length = 0;
+    for (let read = -1; read !== 0 && length < head.length; length += read)
+      read = readSync(fd, head, length, head.length - length, length);
+    return { head: head.subarray(0, length), size: stat.size };
+  } finally {
+    closeSync(fd);
+  }
+}
+var withCode = (code, path) => Object.assign(new Error(`${code}: no regular file, ${path}`), { code, path });
 var utf8Text = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 var sha256 = (data) => createHash("sha256").update(data).digest("hex");
 async function sha256File(path) {
@@ -2622,6 +2637,7 @@ export {
   readFileSync,
   readHomeRecord,
   readInventory,
+  readNamedFile,
   readSync,
   readTextIfPresent,
   readdirSync,

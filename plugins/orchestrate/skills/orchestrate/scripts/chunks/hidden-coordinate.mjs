@@ -22,6 +22,7 @@ import {
   commonDirOfRepo,
   consumedBy,
   contentText,
+  createObservation,
   createReadiness,
   deliversBrief,
   dropUnfinishedArbiters,
@@ -41,12 +42,10 @@ import {
   judgeAttempt,
   keepLateResult,
   knownWorkplace,
-  listingLookup,
   makeBriefing,
   makeWorkplace,
   openFindings,
   openNativeAttempt,
-  parseStatus,
   placeJobInputs,
   readAnswer,
   reconcile,
@@ -58,7 +57,6 @@ import {
   runTrial,
   secretValuesOf,
   setUpWorktree,
-  specialEntries,
   startNative,
   startingCommit,
   stopNative,
@@ -181,14 +179,10 @@ import {
   sleepUntil
 } from "./dispatch.mjs";
 import {
-  bytePath,
-  exec,
-  git,
-  withoutFilters
+  exec
 } from "./git-2.mjs";
 import {
   SHIPPED,
-  TRANSIENT_PATHS,
   adapterFor,
   arbiterSteps
 } from "./rating.mjs";
@@ -211,8 +205,6 @@ import {
 } from "./dispatch.mjs";
 import {
   CONFIG_DIR,
-  INPUTS_DIR,
-  REPORTS_DIR,
   RUN_FILES
 } from "./dispatch.mjs";
 import {
@@ -222,7 +214,6 @@ import {
   quoteShell
 } from "./dispatch.mjs";
 import {
-  createHash,
   ensureDir,
   errorCode,
   randomBytes,
@@ -237,15 +228,11 @@ import {
 } from "./dispatch.mjs";
 import {
   closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readSync,
   readdirSync,
-  readlinkSync,
   rmSync,
   statSync,
   watch
@@ -780,9 +767,9 @@ function readPart(path, limit, part) {
   }
   try {
     const size = statSync(path).size;
-    const buffer2 = Buffer.alloc(Math.min(size, limit));
-    readSync(fd, buffer2, 0, buffer2.length, part === "head" ? 0 : size - buffer2.length);
-    return buffer2.toString("utf8");
+    const buffer = Buffer.alloc(Math.min(size, limit));
+    readSync(fd, buffer, 0, buffer.length, part === "head" ? 0 : size - buffer.length);
+    return buffer.toString("utf8");
   } finally {
     closeSync(fd);
   }
@@ -1348,23 +1335,23 @@ async function recordFailures(s, failures) {
         detail
       }
     });
-    for (const below2 of transitiveDependents(s.index, id)) {
-      if (changed.has(below2)) continue;
-      changed.add(below2);
-      const above = currentAttempt(s.store.state, below2);
+    for (const below of transitiveDependents(s.index, id)) {
+      if (changed.has(below)) continue;
+      changed.add(below);
+      const above = currentAttempt(s.store.state, below);
       if (above?.status === "success" && above.acceptance === "pending")
         records.push(
           {
             type: "attempt",
-            jobId: below2,
+            jobId: below,
             attempt: above.attempt,
             patch: { acceptance: "rejected", reason: "dependency-rejected" }
           },
-          { type: "job", jobId: below2, patch: { outcomeBlock: null } }
+          { type: "job", jobId: below, patch: { outcomeBlock: null } }
         );
-      else if (jobState(s, below2).status !== "success") {
-        dead.push({ jobId: below2, dependency: id });
-        records.push(...blockRejected(s, { jobId: below2, dependency: id }));
+      else if (jobState(s, below).status !== "success") {
+        dead.push({ jobId: below, dependency: id });
+        records.push(...blockRejected(s, { jobId: below, dependency: id }));
       }
     }
   }
@@ -1716,8 +1703,8 @@ async function withApprovalPlace(s, job, use) {
   return scratch.ok ? scratch.value : scratch;
 }
 function inWorktree(root, repo, cwd) {
-  const below2 = relative(repo, cwd);
-  return below2.startsWith("..") || isAbsolute(below2) ? cwd : join5(root, below2);
+  const below = relative(repo, cwd);
+  return below.startsWith("..") || isAbsolute(below) ? cwd : join5(root, below);
 }
 
 // scripts/src/coordinator/authority.ts
@@ -2050,17 +2037,17 @@ async function retry(s, scheduler, job, base) {
     }
   ];
   for (const id of transitiveDependents(s.index, job.id)) {
-    const below2 = jobState(s, id);
-    const code = below2.block?.code;
+    const below = jobState(s, id);
+    const code = below.block?.code;
     if (code === "dependency-failed" || code === "dependency-rejected")
       records.push({ type: "job", jobId: id, patch: { block: null } });
-    else if (below2.status === "success")
+    else if (below.status === "success")
       records.push({
         type: "job",
         jobId: id,
         patch: {
           outcomeBlock: null,
-          reopenedAt: below2.attempts,
+          reopenedAt: below.attempts,
           pendingAttempt: { relation: "resume", reason: `\`${job.id}\` runs again` }
         }
       });
@@ -2217,7 +2204,7 @@ function openEventsLog(input) {
 }
 function boundPayload(payload, redact) {
   let truncated = false;
-  const walk2 = (value, depth) => {
+  const walk = (value, depth) => {
     if (typeof value === "string") {
       const text = redact(value);
       if (text.length <= TEXT_MAX_CHARS) return text;
@@ -2229,12 +2216,12 @@ function boundPayload(payload, redact) {
       truncated = true;
       return null;
     }
-    if (Array.isArray(value)) return value.map((item) => walk2(item, depth + 1));
+    if (Array.isArray(value)) return value.map((item) => walk(item, depth + 1));
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [redact(key).slice(0, 200), walk2(item, depth + 1)])
+      Object.entries(value).map(([key, item]) => [redact(key).slice(0, 200), walk(item, depth + 1)])
     );
   };
-  const walked = walk2(payload, 0);
+  const walked = walk(payload, 0);
   const size = Buffer.byteLength(JSON.stringify(walked));
   if (size <= PAYLOAD_MAX_BYTES) return { payload: walked, truncated };
   return { payload: { omittedBytes: size }, truncated: true };
@@ -2247,364 +2234,6 @@ function lastSeq(line) {
   } catch {
     return 0;
   }
-}
-
-// scripts/src/coordinator/observation.ts
-import { isAbsolute as isAbsolute2, relative as relative2 } from "node:path";
-
-// scripts/src/run/measure.ts
-import { basename, dirname as dirname3 } from "node:path";
-
-// scripts/src/host/tree.ts
-var FRESH_MS = 2e3;
-function lookAt(root, path) {
-  try {
-    const s = lstatSync(below(root, path));
-    return {
-      kind: s.isFile() ? "file" : s.isSymbolicLink() ? "link" : s.isDirectory() ? "folder" : "other",
-      // Fractions of a millisecond included: the times are exact to a quarter of a microsecond.
-      stat: `${s.size}:${s.mtimeMs}:${s.ctimeMs}:${s.ino}:${s.mode}`,
-      size: s.size,
-      executable: (s.mode & 73) !== 0,
-      fresh: s.ctimeMs > Date.now() - FRESH_MS
-    };
-  } catch {
-    return null;
-  }
-}
-var below = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffer.concat([Buffer.from(`${root}/`), path]);
-async function digestsOf(root, path, look2) {
-  try {
-    if (look2.kind === "link") {
-      const target = readlinkSync(below(root, path), { encoding: "buffer" });
-      const hashes = createHashes(target.length);
-      hashes.update(target);
-      return hashes.digests();
-    }
-    return look2.kind === "file" ? await hashRegular(below(root, path)) : null;
-  } catch {
-    return null;
-  }
-}
-function createHashes(size) {
-  const content = createHash("sha256");
-  const blob = createHash("sha1").update(`blob ${size}\0`);
-  return {
-    update(bytes) {
-      content.update(bytes);
-      blob.update(bytes);
-    },
-    digests: () => ({ sha256: content.digest("hex"), blob: blob.digest("hex") })
-  };
-}
-var buffer = Buffer.allocUnsafe(256 * 1024);
-async function hashRegular(path) {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) return null;
-    const hashes = createHashes(stat.size);
-    for (let chunks = 1; ; chunks++) {
-      const read = readSync(fd, buffer, 0, buffer.length, null);
-      if (read === 0) return hashes.digests();
-      hashes.update(buffer.subarray(0, read));
-      if (chunks % 16 === 0) await breathe();
-    }
-  } finally {
-    closeSync(fd);
-  }
-}
-var breathe = () => new Promise((resolve3) => setImmediate(resolve3));
-function pacer(maxMs = 10) {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < maxMs) return void 0;
-    return breathe().then(() => {
-      since = performance.now();
-    });
-  };
-}
-async function walk(root, start2, options) {
-  const pace = pacer();
-  const stack = [start2];
-  while (stack.length > 0) {
-    const folder = stack.pop();
-    for (const name2 of namesIn2(root, folder.disk)) {
-      const path = childOf(folder, name2);
-      if (options.skip(path.text)) continue;
-      const look2 = lookAt(root, path.disk);
-      if (look2 === null) continue;
-      if (look2.kind === "folder") {
-        stack.push(path);
-        continue;
-      }
-      const going = options.onEntry(path, look2);
-      if (!(typeof going === "boolean" ? going : await going)) return;
-      const rest = pace();
-      if (rest !== void 0) await rest;
-    }
-  }
-}
-function childOf(folder, name2) {
-  if (folder.text === "") return name2;
-  const text = `${folder.text}/${name2.text}`;
-  if (typeof folder.disk === "string" && typeof name2.disk === "string") return { text, disk: text };
-  return { text, disk: Buffer.concat([Buffer.from(folder.disk), Buffer.from("/"), Buffer.from(name2.disk)]) };
-}
-function namesIn2(root, folder) {
-  const path = folder.length === 0 ? root : below(root, folder);
-  try {
-    const names2 = readdirSync(path, { encoding: "utf8" });
-    if (!names2.some((name2) => name2.includes("\uFFFD")))
-      return names2.map((name2) => ({ text: name2, disk: name2 }));
-    return readdirSync(path, { encoding: "buffer" }).map(bytePath);
-  } catch {
-    return [];
-  }
-}
-
-// scripts/src/run/measure.ts
-var READ_MAX_BYTES = 64 * 1024 * 1024;
-var IGNORED_READ_MAX_FILES = 5e3;
-var IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
-async function takeFingerprint(options) {
-  if (lookAt(dirname3(options.root), basename(options.root))?.kind !== "folder") return UNREADABLE;
-  const reader = createReader(options);
-  return options.repo === null ? manifest(options, reader) : withGit(options, options.repo.gitDir, reader);
-}
-function createReader(options) {
-  const entries = /* @__PURE__ */ new Map();
-  const previous = options.previous?.entries;
-  let ignoredFiles = 0;
-  let ignoredBytes = 0;
-  const mayRead = (look2, tracking) => {
-    if (look2.kind !== "link" && (look2.kind !== "file" || look2.size > READ_MAX_BYTES)) return false;
-    if (tracking !== "ignored") return true;
-    ignoredFiles += 1;
-    ignoredBytes += look2.size;
-    return ignoredFiles <= IGNORED_READ_MAX_FILES && ignoredBytes <= IGNORED_READ_MAX_BYTES;
-  };
-  const excluded2 = excluder(options.exclude);
-  return {
-    entries,
-    excluded: excluded2,
-    add(path, tracking, o = {}) {
-      if (excluded2(path.text)) return void 0;
-      const look2 = o.look ?? lookAt(options.root, path.disk);
-      const blob = o.blob ?? null;
-      if (look2 === null || look2.kind === "folder" || isMountPoint(path.text, look2)) {
-        entries.set(path.text, { ...ABSENT, tracking });
-        return void 0;
-      }
-      const put = (read) => {
-        entries.set(path.text, {
-          tracking,
-          kind: look2.kind,
-          stat: look2.stat,
-          executable: look2.executable,
-          sha256: read?.sha256 ?? null,
-          blob: blob ?? read?.blob ?? null,
-          fresh: look2.fresh
-        });
-      };
-      const known = previous?.get(path.text);
-      const same = known !== void 0 && known.stat === look2.stat && !known.fresh && known.sha256 !== null;
-      if (same || !mayRead(look2, tracking)) {
-        put(same ? known : null);
-        return void 0;
-      }
-      return digestsOf(options.root, path.disk, look2).then(put);
-    }
-  };
-}
-var UNREADABLE = { kind: "unreadable", head: null, listing: null, entries: /* @__PURE__ */ new Map() };
-var ABSENT = {
-  kind: "absent",
-  stat: "",
-  executable: false,
-  sha256: null,
-  blob: null,
-  fresh: false
-};
-var isMountPoint = (path, look2) => look2.kind === "file" && look2.size === 0 && TRANSIENT_PATHS.includes(path.slice(path.lastIndexOf("/") + 1));
-function excluder(patterns) {
-  const clean = patterns.map((pattern) => pattern.replace(/\/+$/, "")).filter((pattern) => pattern !== "");
-  const starts = clean.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));
-  const exact = new Set(clean.filter((pattern) => !pattern.endsWith("*")));
-  return (path) => {
-    if (path === ".git" || path.startsWith(".git/")) return true;
-    if (starts.some((start2) => path.startsWith(start2))) return true;
-    if (exact.size === 0) return false;
-    if (exact.has(path)) return true;
-    for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1))
-      if (exact.has(path.slice(0, slash))) return true;
-    return false;
-  };
-}
-var isGitFolder = (path) => path === ".git" || path.endsWith("/.git");
-async function manifest(options, reader) {
-  let files = 0;
-  let bytes = 0;
-  let tooLarge = false;
-  await walk(
-    options.root,
-    { text: "", disk: "" },
-    {
-      skip: (path) => reader.excluded(path) || isGitFolder(path),
-      async onEntry(path, look2) {
-        files += 1;
-        bytes += look2.kind === "file" ? look2.size : 0;
-        tooLarge = files > SUPERVISION.manifestMaxFiles || bytes > SUPERVISION.manifestMaxBytes;
-        if (!tooLarge) await reader.add(path, "tracked", { look: look2 });
-        return !tooLarge;
-      }
-    }
-  );
-  return { kind: tooLarge ? "too-large" : "manifest", head: null, listing: null, entries: reader.entries };
-}
-async function withGit(options, gitDir, reader) {
-  const base = { cwd: options.root, gitDir, workTree: options.root };
-  const config = await withoutFilters(base);
-  const exclude = options.exclude.filter((pattern) => pattern !== "").map(
-    (pattern) => pattern.endsWith("*") ? `:(exclude,top,glob)${pattern}/**` : `:(exclude,top,literal)${pattern}`
-  );
-  const [listing, answered] = await Promise.all([
-    readListing({ ...base, config }, gitDir, options.previous?.listing ?? null),
-    git(
-      [
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "-z",
-        "--untracked-files=all",
-        "--ignored=matching",
-        "--no-renames",
-        "--ignore-submodules=all",
-        "--",
-        ".",
-        ...exclude
-      ],
-      { ...base, config }
-    )
-  ]);
-  if (listing === null || answered.exitCode !== 0) return UNREADABLE;
-  const status = parseStatus(answered.stdoutBytes);
-  await readStatus(options.root, status, reader);
-  await readSpecial(options.root, listing.bytes, reader);
-  await readPrevious(options, listing.bytes, reader);
-  return { kind: "git", head: status.head, listing, entries: reader.entries };
-}
-async function readListing(options, gitDir, previous) {
-  const index = lookAt(gitDir, "index");
-  if (previous !== null && index !== null && index.stat === previous.indexStat) return previous;
-  const listed2 = await git(["ls-files", "-v", "-s", "-z"], options);
-  if (listed2.exitCode !== 0) return null;
-  const digest = sha256(listed2.stdoutBytes);
-  const bytes = previous?.digest === digest ? previous.bytes : listed2.stdoutBytes;
-  return { digest, bytes, indexStat: index === null || index.fresh ? "" : index.stat };
-}
-async function readStatus(root, status, reader) {
-  const pace = pacer();
-  for (const item of status.items) {
-    const rest = pace();
-    if (rest !== void 0) await rest;
-    if (item.folder) await readFolder(root, item.path, item.tracking, reader);
-    else await reader.add(item.path, item.tracking, { blob: item.blob });
-  }
-}
-async function readFolder(root, folder, tracking, reader) {
-  if (reader.excluded(folder.text)) return;
-  if (lookAt(root, folder.disk)?.kind !== "folder") return reader.add(folder, tracking);
-  await walk(root, folder, {
-    skip: (path) => reader.excluded(path) || isGitFolder(path),
-    onEntry(path, look2) {
-      const reading = reader.add(path, tracking, { look: look2 });
-      return reading === void 0 ? true : reading.then(() => true);
-    }
-  });
-}
-async function readSpecial(root, listing, reader) {
-  for (const entry of specialEntries(listing)) {
-    if (entry.mode === "160000") await readFolder(root, entry.path, "tracked", reader);
-    else if (!reader.entries.has(entry.path.text)) await reader.add(entry.path, "tracked");
-  }
-}
-async function readPrevious(options, listing, reader) {
-  const previous = options.previous;
-  if (previous === void 0) return;
-  const left = [...previous.entries.keys()].filter((path) => !reader.entries.has(path));
-  if (left.length === 0) return;
-  const lookup = listingLookup(listing);
-  const pace = pacer();
-  for (const path of left) {
-    const rest = pace();
-    if (rest !== void 0) await rest;
-    const entry = lookup(path);
-    const was = previous.entries.get(path)?.tracking ?? "untracked";
-    const tracking = entry !== void 0 ? "tracked" : was === "tracked" ? "untracked" : was;
-    await reader.add(entry?.path ?? { text: path, disk: path }, tracking, { blob: entry?.blob ?? null });
-  }
-}
-
-// scripts/src/coordinator/observation.ts
-function createObservation(o) {
-  const folders = [...new Set(o.cwds)];
-  const stays = /* @__PURE__ */ new Map();
-  let past = [];
-  const last = /* @__PURE__ */ new Map();
-  return {
-    async measure(place) {
-      const previous = last.get(place.root);
-      const taken = await takeFingerprint({
-        root: place.root,
-        repo: place.gitDir === null ? null : { gitDir: place.gitDir },
-        exclude: excluded(place, o.runDir, folders),
-        ...previous === void 0 ? {} : { previous }
-      });
-      last.set(place.root, taken);
-      return taken;
-    },
-    enter(job, root) {
-      stays.set(job.id, { job, root, from: o.mono(), until: null });
-    },
-    leave(job) {
-      const own = stays.get(job.id);
-      if (own === void 0) return [];
-      stays.delete(job.id);
-      own.until = o.mono();
-      const peers = [...stays.values(), ...past].filter(
-        (stay) => stay.root === own.root && stay.job.id !== job.id && (stay.until === null || stay.until >= own.from)
-      );
-      past.push(own);
-      const oldest = Math.min(own.until, ...[...stays.values()].map((stay) => stay.from));
-      past = past.filter((stay) => (stay.until ?? 0) >= oldest);
-      return peers.map((stay) => peerOf(stay.job, own.root));
-    }
-  };
-}
-function peerOf(job, root) {
-  return {
-    jobId: job.id,
-    effect: job.effect,
-    cwdPrefix: relative2(root, job.cwd).split("\\").join("/"),
-    ownedPaths: job.ownedPaths,
-    outputs: job.outputs.map((output) => output.path)
-  };
-}
-function excluded(place, runDir, cwds) {
-  const below2 = [place.cwd, ...place.worktree === null ? cwds : []].flatMap(
-    (cwd) => inside(place.root, cwd)
-  );
-  const inputs = [...new Set(below2)].map((path) => path === "" ? INPUTS_DIR : `${path}/${INPUTS_DIR}`);
-  return [
-    `${REPORTS_DIR}/orchestrate-*`,
-    ...inputs,
-    ...inside(place.root, runDir).filter((path) => path !== "")
-  ];
-}
-function inside(root, path) {
-  const way = relative2(root, path);
-  return way.startsWith("..") || isAbsolute2(way) ? [] : [way.split("\\").join("/")];
 }
 
 // scripts/src/coordinator/plane.ts
@@ -3242,7 +2871,7 @@ function changedLater(s, job, path) {
 }
 
 // scripts/src/coordinator/attempt.ts
-import { dirname as dirname4, resolve as resolve2 } from "node:path";
+import { dirname as dirname3, resolve as resolve2 } from "node:path";
 
 // scripts/src/coordinator/agent-sessions.ts
 import { join as join12 } from "node:path";
@@ -3633,7 +3262,7 @@ async function execute(s, o) {
   const scratch = supervisorScratch(s, job.id, ordinal);
   for (const file of plan.files) {
     const path = resolve2(scratch, file.path);
-    ensureDir(dirname4(path));
+    ensureDir(dirname3(path));
     writePrivate(path, file.content);
   }
   ensureDir(jobDir(s.runDir, job.id));
@@ -3977,8 +3606,8 @@ async function start(s, o) {
   await s.commit(records);
   traceStart(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
   for (const job of s.graph.jobs) {
-    const below2 = blockDependents(s, job.id);
-    if (below2.length > 0) await s.commit(below2);
+    const below = blockDependents(s, job.id);
+    if (below.length > 0) await s.commit(below);
   }
   await removeScratches(s);
   await reconcile(s);
@@ -4047,9 +3676,9 @@ function beforeExternalWork(s, external) {
   const wanted2 = /* @__PURE__ */ new Set();
   for (const job of external) {
     const state = jobState(s, job.id);
-    const below2 = job.dependsOn.map((id) => jobState(s, id));
-    const waits = state.status === "queued" && below2.some((one) => one.outcome !== "accepted");
-    if (waits && below2.every((one) => one.status === "success"))
+    const below = job.dependsOn.map((id) => jobState(s, id));
+    const waits = state.status === "queued" && below.some((one) => one.outcome !== "accepted");
+    if (waits && below.every((one) => one.status === "success"))
       for (const id of transitiveDependencies(s.index, job.id)) wanted2.add(id);
   }
   return wanted2;

@@ -126,7 +126,10 @@ async function applyLocked(o) {
     if (step.value.commit === current) continue;
     const entry = { jobId: job.jobId, ref, from: current, to: step.value.commit };
     await o.record(entry);
-    const moved = await git(["merge", "--ff-only", "--quiet", "--no-stat", entry.to], { cwd: o.repo });
+    const moved = await git(
+      ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", "--no-stat", entry.to],
+      { cwd: o.repo }
+    );
     if (moved.exitCode !== 0)
       return ok({ applied, stopped: gitFault(moved, `bring \`${job.jobId}\` into the checkout`) });
     applied.push(entry);

@@ -119,6 +119,7 @@ import {
 } from "./dispatch.mjs";
 import {
   INPUTS_DIR,
+  REPORTS_DIR,
   RUN_FILES
 } from "./dispatch.mjs";
 import {
@@ -133,10 +134,16 @@ import {
   writePrivate
 } from "./dispatch.mjs";
 import {
+  closeSync,
+  constants,
   existsSync,
+  fstatSync,
   lstatSync,
+  openSync,
   readFileSync,
+  readSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync
@@ -960,8 +967,8 @@ ${lines.join("\n")}`;
 
 // scripts/src/host/safe-path.ts
 import { join } from "node:path";
-function resolveInside(root, relative4) {
-  const words = safeRelative(relative4);
+function resolveInside(root, relative5) {
+  const words = safeRelative(relative5);
   if (!words.ok) return words;
   let at = root;
   for (const part of words.value.split("/")) {
@@ -971,14 +978,14 @@ function resolveInside(root, relative4) {
     if (stat.isSymbolicLink())
       return err({
         code: "symlink",
-        path: relative4,
-        detail: `\`${relative4}\` leads through a symbolic link`
+        path: relative5,
+        detail: `\`${relative5}\` leads through a symbolic link`
       });
   }
   return ok(join(root, words.value));
 }
-async function hashInside(root, relative4) {
-  return withFile(root, relative4, async (fd, stat) => {
+async function hashInside(root, relative5) {
+  return withFile(root, relative5, async (fd, stat) => {
     const hash2 = createHash("sha256");
     let bytes = 0;
     for await (const chunk of chunks(fd)) {
@@ -988,10 +995,10 @@ async function hashInside(root, relative4) {
     return ok({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
   });
 }
-function namesInside(root, relative4) {
+function namesInside(root, relative5) {
   const names2 = withParent(
     root,
-    relative4,
+    relative5,
     { create: false },
     (base, name) => lstatSync(`${base}/${name}`).isDirectory() ? ok(readdirSync(`${base}/${name}`)) : ok([])
   );
@@ -1923,9 +1930,9 @@ async function verificationFact(input, o) {
 function whyNotRun(input, o) {
   const foreign = o.files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
   if (foreign !== void 0) return `the job changed \`${foreign.path}\` and does not own it`;
-  const below = relative(input.root, o.cwd);
-  if (below === "" || below.startsWith("..") || isAbsolute(below)) return null;
-  const place = resolveInside(input.root, below);
+  const below2 = relative(input.root, o.cwd);
+  if (below2 === "" || below2.startsWith("..") || isAbsolute(below2)) return null;
+  const place = resolveInside(input.root, below2);
   return place.ok ? null : place.error.detail;
 }
 function isForeignChange(input, cwdPrefix, path) {
@@ -1954,8 +1961,8 @@ function checkFact(claim, verification) {
   };
 }
 async function fileFact(input, cwdPrefix, claim) {
-  const inside = isAbsolute(claim.subject) ? relative(input.root, claim.subject) : claim.subject;
-  const places = [...new Set(isAbsolute(claim.subject) ? [inside] : [join4(cwdPrefix, inside), inside])];
+  const inside2 = isAbsolute(claim.subject) ? relative(input.root, claim.subject) : claim.subject;
+  const places = [...new Set(isAbsolute(claim.subject) ? [inside2] : [join4(cwdPrefix, inside2), inside2])];
   const looked = await Promise.all(places.map((place) => hashInside(input.root, place)));
   if (looked.some((look) => !look.ok && look.error.code !== "missing")) return null;
   const digests = looked.flatMap((look) => look.ok ? [look.value.sha256] : []);
@@ -2636,8 +2643,8 @@ function outputLines(s, jobId, o) {
 function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
-  const below = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below ? join8(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
+  return below2 ? join8(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
   const { judged: judged2, committed } = facts;
@@ -2709,8 +2716,366 @@ function observedFamily(s, o, attempt) {
   return { family: gateway ? null : familyOfProvider(observed.provider) };
 }
 
+// scripts/src/coordinator/observation.ts
+import { isAbsolute as isAbsolute2, relative as relative2 } from "node:path";
+
+// scripts/src/run/measure.ts
+import { basename, dirname } from "node:path";
+
+// scripts/src/host/tree.ts
+var FRESH_MS = 2e3;
+function lookAt(root, path) {
+  try {
+    const s = lstatSync(below(root, path));
+    return {
+      kind: s.isFile() ? "file" : s.isSymbolicLink() ? "link" : s.isDirectory() ? "folder" : "other",
+      // Fractions of a millisecond included: the times are exact to a quarter of a microsecond.
+      stat: `${s.size}:${s.mtimeMs}:${s.ctimeMs}:${s.ino}:${s.mode}`,
+      size: s.size,
+      executable: (s.mode & 73) !== 0,
+      fresh: s.ctimeMs > Date.now() - FRESH_MS
+    };
+  } catch {
+    return null;
+  }
+}
+var below = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffer.concat([Buffer.from(`${root}/`), path]);
+async function digestsOf(root, path, look) {
+  try {
+    if (look.kind === "link") {
+      const target = readlinkSync(below(root, path), { encoding: "buffer" });
+      const hashes = createHashes(target.length);
+      hashes.update(target);
+      return hashes.digests();
+    }
+    return look.kind === "file" ? await hashRegular(below(root, path)) : null;
+  } catch {
+    return null;
+  }
+}
+function createHashes(size) {
+  const content = createHash("sha256");
+  const blob = createHash("sha1").update(`blob ${size}\0`);
+  return {
+    update(bytes) {
+      content.update(bytes);
+      blob.update(bytes);
+    },
+    digests: () => ({ sha256: content.digest("hex"), blob: blob.digest("hex") })
+  };
+}
+var buffer = Buffer.allocUnsafe(256 * 1024);
+async function hashRegular(path) {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) return null;
+    const hashes = createHashes(stat.size);
+    for (let chunks2 = 1; ; chunks2++) {
+      const read = readSync(fd, buffer, 0, buffer.length, null);
+      if (read === 0) return hashes.digests();
+      hashes.update(buffer.subarray(0, read));
+      if (chunks2 % 16 === 0) await breathe();
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+var breathe = () => new Promise((resolve2) => setImmediate(resolve2));
+function pacer(maxMs = 10) {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < maxMs) return void 0;
+    return breathe().then(() => {
+      since = performance.now();
+    });
+  };
+}
+async function walk(root, start, options) {
+  const pace = pacer();
+  const stack = [start];
+  while (stack.length > 0) {
+    const folder = stack.pop();
+    for (const name of namesIn(root, folder.disk)) {
+      const path = childOf(folder, name);
+      if (options.skip(path.text)) continue;
+      const look = lookAt(root, path.disk);
+      if (look === null) continue;
+      if (look.kind === "folder") {
+        stack.push(path);
+        continue;
+      }
+      const going = options.onEntry(path, look);
+      if (!(typeof going === "boolean" ? going : await going)) return;
+      const rest = pace();
+      if (rest !== void 0) await rest;
+    }
+  }
+}
+function childOf(folder, name) {
+  if (folder.text === "") return name;
+  const text = `${folder.text}/${name.text}`;
+  if (typeof folder.disk === "string" && typeof name.disk === "string") return { text, disk: text };
+  return { text, disk: Buffer.concat([Buffer.from(folder.disk), Buffer.from("/"), Buffer.from(name.disk)]) };
+}
+function namesIn(root, folder) {
+  const path = folder.length === 0 ? root : below(root, folder);
+  try {
+    const names2 = readdirSync(path, { encoding: "utf8" });
+    if (!names2.some((name) => name.includes("\uFFFD")))
+      return names2.map((name) => ({ text: name, disk: name }));
+    return readdirSync(path, { encoding: "buffer" }).map(bytePath);
+  } catch {
+    return [];
+  }
+}
+
+// scripts/src/run/measure.ts
+var READ_MAX_BYTES = 64 * 1024 * 1024;
+var IGNORED_READ_MAX_FILES = 5e3;
+var IGNORED_READ_MAX_BYTES = 256 * 1024 * 1024;
+async function takeFingerprint(options) {
+  if (lookAt(dirname(options.root), basename(options.root))?.kind !== "folder") return UNREADABLE;
+  const reader = createReader(options);
+  return options.repo === null ? manifest(options, reader) : withGit(options, options.repo.gitDir, reader);
+}
+function createReader(options) {
+  const entries = /* @__PURE__ */ new Map();
+  const previous = options.previous?.entries;
+  let ignoredFiles = 0;
+  let ignoredBytes = 0;
+  const mayRead = (look, tracking) => {
+    if (look.kind !== "link" && (look.kind !== "file" || look.size > READ_MAX_BYTES)) return false;
+    if (tracking !== "ignored") return true;
+    ignoredFiles += 1;
+    ignoredBytes += look.size;
+    return ignoredFiles <= IGNORED_READ_MAX_FILES && ignoredBytes <= IGNORED_READ_MAX_BYTES;
+  };
+  const excluded2 = excluder(options.exclude);
+  return {
+    entries,
+    excluded: excluded2,
+    add(path, tracking, o = {}) {
+      if (excluded2(path.text)) return void 0;
+      const look = o.look ?? lookAt(options.root, path.disk);
+      const blob = o.blob ?? null;
+      if (look === null || look.kind === "folder" || isMountPoint(path.text, look)) {
+        entries.set(path.text, { ...ABSENT, tracking });
+        return void 0;
+      }
+      const put = (read) => {
+        entries.set(path.text, {
+          tracking,
+          kind: look.kind,
+          stat: look.stat,
+          executable: look.executable,
+          sha256: read?.sha256 ?? null,
+          blob: blob ?? read?.blob ?? null,
+          fresh: look.fresh
+        });
+      };
+      const known = previous?.get(path.text);
+      const same = known !== void 0 && known.stat === look.stat && !known.fresh && known.sha256 !== null;
+      if (same || !mayRead(look, tracking)) {
+        put(same ? known : null);
+        return void 0;
+      }
+      return digestsOf(options.root, path.disk, look).then(put);
+    }
+  };
+}
+var UNREADABLE = { kind: "unreadable", head: null, listing: null, entries: /* @__PURE__ */ new Map() };
+var ABSENT = {
+  kind: "absent",
+  stat: "",
+  executable: false,
+  sha256: null,
+  blob: null,
+  fresh: false
+};
+var isMountPoint = (path, look) => look.kind === "file" && look.size === 0 && TRANSIENT_PATHS.includes(path.slice(path.lastIndexOf("/") + 1));
+function excluder(patterns) {
+  const clean = patterns.map((pattern) => pattern.replace(/\/+$/, "")).filter((pattern) => pattern !== "");
+  const starts = clean.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));
+  const exact = new Set(clean.filter((pattern) => !pattern.endsWith("*")));
+  return (path) => {
+    if (path === ".git" || path.startsWith(".git/")) return true;
+    if (starts.some((start) => path.startsWith(start))) return true;
+    if (exact.size === 0) return false;
+    if (exact.has(path)) return true;
+    for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1))
+      if (exact.has(path.slice(0, slash))) return true;
+    return false;
+  };
+}
+var isGitFolder = (path) => path === ".git" || path.endsWith("/.git");
+async function manifest(options, reader) {
+  let files = 0;
+  let bytes = 0;
+  let tooLarge = false;
+  await walk(
+    options.root,
+    { text: "", disk: "" },
+    {
+      skip: (path) => reader.excluded(path) || isGitFolder(path),
+      async onEntry(path, look) {
+        files += 1;
+        bytes += look.kind === "file" ? look.size : 0;
+        tooLarge = files > SUPERVISION.manifestMaxFiles || bytes > SUPERVISION.manifestMaxBytes;
+        if (!tooLarge) await reader.add(path, "tracked", { look });
+        return !tooLarge;
+      }
+    }
+  );
+  return { kind: tooLarge ? "too-large" : "manifest", head: null, listing: null, entries: reader.entries };
+}
+async function withGit(options, gitDir, reader) {
+  const base = { cwd: options.root, gitDir, workTree: options.root };
+  const config = await withoutFilters(base);
+  const exclude = options.exclude.filter((pattern) => pattern !== "").map(
+    (pattern) => pattern.endsWith("*") ? `:(exclude,top,glob)${pattern}/**` : `:(exclude,top,literal)${pattern}`
+  );
+  const [listing, answered] = await Promise.all([
+    readListing({ ...base, config }, gitDir, options.previous?.listing ?? null),
+    git(
+      [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--untracked-files=all",
+        "--ignored=matching",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--",
+        ".",
+        ...exclude
+      ],
+      { ...base, config }
+    )
+  ]);
+  if (listing === null || answered.exitCode !== 0) return UNREADABLE;
+  const status = parseStatus(answered.stdoutBytes);
+  await readStatus(options.root, status, reader);
+  await readSpecial(options.root, listing.bytes, reader);
+  await readPrevious(options, listing.bytes, reader);
+  return { kind: "git", head: status.head, listing, entries: reader.entries };
+}
+async function readListing(options, gitDir, previous) {
+  const index = lookAt(gitDir, "index");
+  if (previous !== null && index !== null && index.stat === previous.indexStat) return previous;
+  const listed = await git(["ls-files", "-v", "-s", "-z"], options);
+  if (listed.exitCode !== 0) return null;
+  const digest2 = sha256(listed.stdoutBytes);
+  const bytes = previous?.digest === digest2 ? previous.bytes : listed.stdoutBytes;
+  return { digest: digest2, bytes, indexStat: index === null || index.fresh ? "" : index.stat };
+}
+async function readStatus(root, status, reader) {
+  const pace = pacer();
+  for (const item of status.items) {
+    const rest = pace();
+    if (rest !== void 0) await rest;
+    if (item.folder) await readFolder(root, item.path, item.tracking, reader);
+    else await reader.add(item.path, item.tracking, { blob: item.blob });
+  }
+}
+async function readFolder(root, folder, tracking, reader) {
+  if (reader.excluded(folder.text)) return;
+  if (lookAt(root, folder.disk)?.kind !== "folder") return reader.add(folder, tracking);
+  await walk(root, folder, {
+    skip: (path) => reader.excluded(path) || isGitFolder(path),
+    onEntry(path, look) {
+      const reading = reader.add(path, tracking, { look });
+      return reading === void 0 ? true : reading.then(() => true);
+    }
+  });
+}
+async function readSpecial(root, listing, reader) {
+  for (const entry of specialEntries(listing)) {
+    if (entry.mode === "160000") await readFolder(root, entry.path, "tracked", reader);
+    else if (!reader.entries.has(entry.path.text)) await reader.add(entry.path, "tracked");
+  }
+}
+async function readPrevious(options, listing, reader) {
+  const previous = options.previous;
+  if (previous === void 0) return;
+  const left = [...previous.entries.keys()].filter((path) => !reader.entries.has(path));
+  if (left.length === 0) return;
+  const lookup = listingLookup(listing);
+  const pace = pacer();
+  for (const path of left) {
+    const rest = pace();
+    if (rest !== void 0) await rest;
+    const entry = lookup(path);
+    const was = previous.entries.get(path)?.tracking ?? "untracked";
+    const tracking = entry !== void 0 ? "tracked" : was === "tracked" ? "untracked" : was;
+    await reader.add(entry?.path ?? { text: path, disk: path }, tracking, { blob: entry?.blob ?? null });
+  }
+}
+
+// scripts/src/coordinator/observation.ts
+function createObservation(o) {
+  const folders = [...new Set(o.cwds)];
+  const stays = /* @__PURE__ */ new Map();
+  let past = [];
+  const last = /* @__PURE__ */ new Map();
+  return {
+    async measure(place) {
+      const previous = last.get(place.root);
+      const taken = await takeFingerprint({
+        root: place.root,
+        repo: place.gitDir === null ? null : { gitDir: place.gitDir },
+        exclude: excluded(place, o.runDir, folders),
+        ...previous === void 0 ? {} : { previous }
+      });
+      last.set(place.root, taken);
+      return taken;
+    },
+    enter(job, root) {
+      stays.set(job.id, { job, root, from: o.mono(), until: null });
+    },
+    leave(job) {
+      const own = stays.get(job.id);
+      if (own === void 0) return [];
+      stays.delete(job.id);
+      own.until = o.mono();
+      const peers = [...stays.values(), ...past].filter(
+        (stay) => stay.root === own.root && stay.job.id !== job.id && (stay.until === null || stay.until >= own.from)
+      );
+      past.push(own);
+      const oldest = Math.min(own.until, ...[...stays.values()].map((stay) => stay.from));
+      past = past.filter((stay) => (stay.until ?? 0) >= oldest);
+      return peers.map((stay) => peerOf(stay.job, own.root));
+    }
+  };
+}
+function peerOf(job, root) {
+  return {
+    jobId: job.id,
+    effect: job.effect,
+    cwdPrefix: relative2(root, job.cwd).split("\\").join("/"),
+    ownedPaths: job.ownedPaths,
+    outputs: job.outputs.map((output) => output.path)
+  };
+}
+function excluded(place, runDir, cwds) {
+  const below2 = [place.cwd, ...place.worktree === null ? cwds : []].flatMap(
+    (cwd) => inside(place.root, cwd)
+  );
+  const inputs = [...new Set(below2)].map((path) => path === "" ? INPUTS_DIR : `${path}/${INPUTS_DIR}`);
+  return [
+    `${REPORTS_DIR}/orchestrate-*`,
+    ...inputs,
+    ...inside(place.root, runDir).filter((path) => path !== "")
+  ];
+}
+function inside(root, path) {
+  const way = relative2(root, path);
+  return way.startsWith("..") || isAbsolute2(way) ? [] : [way.split("\\").join("/")];
+}
+
 // scripts/src/coordinator/workplace.ts
-import { isAbsolute as isAbsolute2, join as join9, relative as relative2, resolve } from "node:path";
+import { isAbsolute as isAbsolute3, join as join9, relative as relative3, resolve } from "node:path";
 async function makeWorkplace(s, job, attempt) {
   if (job.isolation === "none") return sharedWorkplace(s, job);
   const found = repoOf(job);
@@ -2732,7 +3097,7 @@ async function makeWorkplace(s, job, attempt) {
   });
   if (!made.ok) return err({ code: made.error.code, detail: made.error.detail });
   return ok({
-    cwd: join9(path, relative2(repo, job.cwd)),
+    cwd: join9(path, relative3(repo, job.cwd)),
     root: path,
     gitDir: made.value.gitDir,
     worktree: { path, branch, repo, commonDir },
@@ -2769,7 +3134,7 @@ function knownWorkplace(s, job, attempt) {
   const gitDir = gitDirOf(job.repo);
   const commonDir = gitDir === null ? job.repo : commonDirOf(gitDir);
   return {
-    cwd: join9(state.worktree, relative2(job.repo, job.cwd)),
+    cwd: join9(state.worktree, relative3(job.repo, job.cwd)),
     root: state.worktree,
     // From the registration: the job could have replaced the `.git` file of its worktree.
     gitDir: worktreeGitDir(commonDir, state.worktree),
@@ -2795,7 +3160,7 @@ function baseCommitOf(s, job) {
   return known.find((repo) => repo.topLevel === job.repo)?.baseCommit ?? null;
 }
 var rootOf = (s, cwd) => s.graph.workspaceRoots.find(
-  (root) => !relative2(root, cwd).startsWith("..") && !isAbsolute2(relative2(root, cwd))
+  (root) => !relative3(root, cwd).startsWith("..") && !isAbsolute3(relative3(root, cwd))
 ) ?? cwd;
 async function baseFor(s, job) {
   const merge = transitiveDependencies(s.index, job.id).flatMap((id) => {
@@ -2934,6 +3299,7 @@ async function openNativeAttempt(s, job) {
   if (!briefing.ok) return endWithBlock(s, job, ordinal, briefing.error);
   ensureDir(jobDir(s.runDir, job.id));
   writePrivate(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text);
+  s.observation.enter(job, place.value.root);
   const before = await s.observation.measure(place.value);
   const kept = {
     jobId: job.id,
@@ -2975,6 +3341,7 @@ async function finishNative(s, job, o) {
       }
     ]);
   s.nativeOpen.delete(job.id);
+  s.observation.leave(job);
   const adapter = s.adapters.get(attempt.runtime);
   const kept = readKept(s, job.id, o.ordinal);
   if (adapter === void 0 || kept === null)
@@ -3003,17 +3370,18 @@ async function finishNative(s, job, o) {
     now
   };
   const started = attemptRecord(s, job.id, o.ordinal);
+  const place = knownWorkplace(s, job, started);
   await judgeAttempt(s, {
     job,
     ordinal: o.ordinal,
     adapter,
-    place: knownWorkplace(s, job, started),
+    place,
     briefing: { sha256: kept.file.briefSha256, inputs: kept.file.inputs },
     before: kept.fingerprint,
     observed: { ...adapter.initial(), usage: o.usage },
     settlement: settlement2,
     exit,
-    peers: [],
+    peers: peersOnRecord(s, job, { since: started.createdAt, root: place.root }),
     patch: {
       endedAt: isoTime(now),
       wallMs: started.startedAt === null ? null : Math.max(0, now - Date.parse(started.startedAt)),
@@ -3030,6 +3398,14 @@ async function finishNative(s, job, o) {
     firstEventMs: null,
     endedBy: "native"
   });
+}
+function peersOnRecord(s, job, own) {
+  const overlaps = ({ endedAt }) => endedAt === null || endedAt >= own.since;
+  return s.graph.jobs.filter(
+    (other) => other.id !== job.id && jobState(s, other.id).attemptRecords.some(
+      (attempt) => overlaps(attempt) && knownWorkplace(s, other, attempt).root === own.root
+    )
+  ).map((other) => peerOf(other, own.root));
 }
 async function failNative(s, job, o) {
   s.nativeOpen.delete(job.id);
@@ -3344,7 +3720,10 @@ async function reconcile(s) {
     const last = state.attemptRecords.at(-1);
     if (last === void 0) continue;
     if (s.adapters.get(last.runtime)?.kind === "internal") {
-      if (last.status === "queued" || last.status === "running") s.nativeOpen.add(job.id);
+      if (last.status === "queued" || last.status === "running") {
+        s.nativeOpen.add(job.id);
+        s.observation.enter(job, knownWorkplace(s, job, last).root);
+      }
       continue;
     }
     if (last.status === "running" || last.status === "queued") await closeInterrupted(s, job, last);
@@ -3420,8 +3799,8 @@ async function decide(s, job, attempt, processGone) {
     });
   }
   await s.commit(records2);
-  const below = blockDependents(s, job.id);
-  if (below.length > 0) await s.commit(below);
+  const below2 = blockDependents(s, job.id);
+  if (below2.length > 0) await s.commit(below2);
 }
 
 // scripts/src/coordinator/scratch.ts
@@ -3452,7 +3831,7 @@ async function discard(scratch) {
 }
 async function removeScratches(s) {
   const folder = join10(s.runDir, RUN_FILES.worktrees);
-  for (const name of namesIn(folder)) {
+  for (const name of namesIn2(folder)) {
     const purpose = /^_(union|preview-.+)\.scratch\.json$/.exec(name)?.[1];
     if (purpose === void 0) continue;
     await endMarked(s, markersOf(s, purpose));
@@ -3481,7 +3860,7 @@ function parse(text) {
     return null;
   }
 }
-function namesIn(folder) {
+function namesIn2(folder) {
   try {
     return readdirSync(folder);
   } catch {
@@ -3490,7 +3869,7 @@ function namesIn(folder) {
 }
 
 // scripts/src/coordinator/trial.ts
-import { join as join11, relative as relative3 } from "node:path";
+import { join as join11, relative as relative4 } from "node:path";
 async function runTrial(o) {
   const { runDir, runId } = o.host;
   const { repo, commonDir, commit, purpose } = o;
@@ -3529,8 +3908,8 @@ async function runChecks(o, path) {
   return checks;
 }
 function placeIn(path, repo, cwd) {
-  const below = relative3(repo, cwd);
-  return below.startsWith("..") ? path : join11(path, below);
+  const below2 = relative4(repo, cwd);
+  return below2.startsWith("..") ? path : join11(path, below2);
 }
 async function runOne(o, command) {
   const run = await runDeclaredCommand(o.host, {
@@ -3558,9 +3937,6 @@ export {
   secretValuesOf,
   childEnvFor,
   runDeclaredCommand,
-  parseStatus,
-  specialEntries,
-  listingLookup,
   redactDiff,
   makeBriefing,
   placeJobInputs,
@@ -3583,6 +3959,7 @@ export {
   consumedBy,
   inputsFile,
   judgeAttempt,
+  createObservation,
   indexJobs,
   createReadiness,
   transitiveDependents,

@@ -16,13 +16,11 @@ import {
 } from "./dispatch.mjs";
 import {
   errorCode,
+  readNamedFile,
   sha256
 } from "./dispatch.mjs";
 import {
   EXIT
-} from "./dispatch.mjs";
-import {
-  readFileSync
 } from "./dispatch.mjs";
 
 // scripts/src/cli/commands/native-finish.ts
@@ -33,28 +31,28 @@ var handler = async (ctx, parsed) => {
   if ("exitCode" in target) return target;
   const file = flagText(parsed, "result");
   if (file === void 0) return missing("--result FILE", "the action's `resultFile`");
-  const text = readText(resolve(ctx.env.cwd, file));
-  if (typeof text !== "string") return text;
+  const limit = Math.min(INLINE_MAX_BYTES, SPEC_LIMITS.maxOutputBytes);
+  const read = readGiven(resolve(ctx.env.cwd, file), limit);
+  if ("exitCode" in read) return read;
   const usage = readUsage(ctx.env.cwd, flagText(parsed, "usage"));
   if (usage !== null && "exitCode" in usage) return usage;
-  const bytes = Buffer.from(text);
-  const limit = Math.min(INLINE_MAX_BYTES, SPEC_LIMITS.maxOutputBytes);
   return answer(ctx, parsed.args[0], () => ({
     kind: "native-finish",
     ...target,
     result: {
       path: null,
-      text: bytes.length <= limit ? text : bytes.subarray(0, limit).toString("utf8"),
-      sha256: sha256(text),
-      bytes: bytes.length,
-      truncated: bytes.length > limit
+      text: read.head.toString("utf8"),
+      // Of what was read: nobody hashes gigabytes that are cut off anyway.
+      sha256: sha256(read.head),
+      bytes: read.size,
+      truncated: read.size > read.head.length
     },
     usage
   }));
 };
-function readText(path) {
+function readGiven(path, maxBytes) {
   try {
-    return readFileSync(path, "utf8");
+    return readNamedFile(path, maxBytes);
   } catch (error) {
     return failure(EXIT.usage, [
       {
@@ -66,6 +64,7 @@ function readText(path) {
     ]);
   }
 }
+var USAGE_MAX_BYTES = 64 * 1024;
 var NUMBERS = [
   "inputTokens",
   "outputTokens",
@@ -76,8 +75,9 @@ var NUMBERS = [
 ];
 function readUsage(cwd, file) {
   if (file === void 0) return null;
-  const text = readText(resolve(cwd, file));
-  if (typeof text !== "string") return text;
+  const read = readGiven(resolve(cwd, file), USAGE_MAX_BYTES);
+  if ("exitCode" in read) return read;
+  const text = read.head.toString("utf8");
   const fault = (message) => failure(EXIT.usage, [{ severity: "error", code: "usage-invalid", message: `\`${file}\`: ${message}` }]);
   let value;
   try {

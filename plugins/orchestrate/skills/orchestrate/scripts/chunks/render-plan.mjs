@@ -1162,8 +1162,8 @@ function transitive(job, byId) {
 // scripts/src/plan/route-arbiter.ts
 function routeArbiter(arbiter, jobs, world) {
   const leaders = jobs.flatMap((job) => job.route.chain.slice(0, 1));
-  const families = new Set(leaders.flatMap((lead) => lead.kind === "program" ? [] : [lead.family]));
-  const runtimes = [...new Set(leaders.map((lead) => lead.runtime))].sort();
+  const families = [...new Set(leaders.flatMap((lead) => lead.kind === "program" ? [] : [lead.family]))];
+  const runtimes = [...new Set(leaders.map((lead) => lead.runtime))];
   const onlyMock = runtimes.length > 0 && runtimes.every((runtime) => runtime === MOCK.id);
   const { route } = routeJob(
     {
@@ -1181,7 +1181,7 @@ function routeArbiter(arbiter, jobs, world) {
       skill: false,
       session: null,
       loadBearing: true,
-      upstream: { families: [...families].sort((a, b) => (a ?? "") < (b ?? "") ? -1 : 1), runtimes },
+      upstream: { families, runtimes },
       arbiter: true
     },
     world

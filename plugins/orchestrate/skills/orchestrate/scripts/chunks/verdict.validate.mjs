@@ -14,6 +14,95 @@ import {
   __toESM
 } from "./dispatch.mjs";
 
+// scripts/src/prove/verdict-text.ts
+var VERDICT_MAX_CHARS = 1e6;
+var MAX_DEPTH = 8;
+var MAX_CANDIDATES = 64;
+function verdictObjects(text) {
+  const found = [];
+  const seen = /* @__PURE__ */ new Set();
+  for (const source of objectSources(text)) {
+    if (found.length >= MAX_CANDIDATES) break;
+    if (!source.includes('"bundleSha256"')) continue;
+    const value = parseObject(source);
+    if (value === null || !Object.hasOwn(value, "bundleSha256")) continue;
+    const key = JSON.stringify(value);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    found.push({ source, value });
+  }
+  return found;
+}
+function duplicateKeys(source) {
+  const stack = [];
+  const duplicates = /* @__PURE__ */ new Set();
+  for (const [token, text, colon] of source.matchAll(TEXT_OR_BRACE)) {
+    if (token === "{") stack.push(/* @__PURE__ */ new Set());
+    else if (token === "}") stack.pop();
+    else if (text !== void 0 && colon !== void 0) {
+      const key = JSON.parse(text);
+      const keys = stack.at(-1);
+      if (keys?.has(key)) duplicates.add(key);
+      keys?.add(key);
+    }
+  }
+  return [...duplicates];
+}
+var TEXT_OR_BRACE = /[{}]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
+function* objectSources(text) {
+  let at = text.indexOf("{");
+  while (at !== -1) {
+    const end = objectEnd(text, at);
+    if (end === null) {
+      at = nextLineObject(text, at);
+      continue;
+    }
+    yield text.slice(at, end);
+    at = text.indexOf("{", end);
+  }
+}
+function objectEnd(text, start) {
+  let depth = 0;
+  for (let i = start; i < text.length; i += 1) {
+    const c = text.charCodeAt(i);
+    if (c === 34) {
+      const close = stringEnd(text, i);
+      if (close === null) return null;
+      i = close;
+    } else if (c === 123 || c === 91) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return null;
+    } else if (c === 125 || c === 93) {
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    }
+  }
+  return null;
+}
+function stringEnd(text, start) {
+  for (let i = start + 1; i < text.length; i += 1) {
+    const c = text.charCodeAt(i);
+    if (c === 92) i += 1;
+    else if (c === 34) return i;
+    else if (c === 10) return null;
+  }
+  return null;
+}
+function nextLineObject(text, after) {
+  const match = /\n[ \t]*(?:`{3,}\w*[ \t]*)?\{/g;
+  match.lastIndex = after + 1;
+  const hit = match.exec(text);
+  return hit === null ? -1 : match.lastIndex - 1;
+}
+function parseObject(source) {
+  try {
+    const value = JSON.parse(source);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 // scripts/src/core/generated/verdict.validate.js
 var import_ucs2length = __toESM(require_ucs2length(), 1);
 var verdict_validate_default = validate10;
@@ -500,95 +589,6 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 
-// scripts/src/prove/verdict-text.ts
-var VERDICT_MAX_CHARS = 1e6;
-var MAX_DEPTH = 8;
-var MAX_CANDIDATES = 64;
-function verdictObjects(text) {
-  const found = [];
-  const seen = /* @__PURE__ */ new Set();
-  for (const source of objectSources(text)) {
-    if (found.length >= MAX_CANDIDATES) break;
-    if (!source.includes('"bundleSha256"')) continue;
-    const value = parseObject(source);
-    if (value === null || !Object.hasOwn(value, "bundleSha256")) continue;
-    const key = JSON.stringify(value);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    found.push({ source, value });
-  }
-  return found;
-}
-function duplicateKeys(source) {
-  const stack = [];
-  const duplicates = /* @__PURE__ */ new Set();
-  for (const [token, text, colon] of source.matchAll(TEXT_OR_BRACE)) {
-    if (token === "{") stack.push(/* @__PURE__ */ new Set());
-    else if (token === "}") stack.pop();
-    else if (text !== void 0 && colon !== void 0) {
-      const key = JSON.parse(text);
-      const keys = stack.at(-1);
-      if (keys?.has(key)) duplicates.add(key);
-      keys?.add(key);
-    }
-  }
-  return [...duplicates];
-}
-var TEXT_OR_BRACE = /[{}]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
-function* objectSources(text) {
-  let at = text.indexOf("{");
-  while (at !== -1) {
-    const end = objectEnd(text, at);
-    if (end === null) {
-      at = nextLineObject(text, at);
-      continue;
-    }
-    yield text.slice(at, end);
-    at = text.indexOf("{", end);
-  }
-}
-function objectEnd(text, start) {
-  let depth = 0;
-  for (let i = start; i < text.length; i += 1) {
-    const c = text.charCodeAt(i);
-    if (c === 34) {
-      const close = stringEnd(text, i);
-      if (close === null) return null;
-      i = close;
-    } else if (c === 123 || c === 91) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return null;
-    } else if (c === 125 || c === 93) {
-      depth -= 1;
-      if (depth === 0) return i + 1;
-    }
-  }
-  return null;
-}
-function stringEnd(text, start) {
-  for (let i = start + 1; i < text.length; i += 1) {
-    const c = text.charCodeAt(i);
-    if (c === 92) i += 1;
-    else if (c === 34) return i;
-    else if (c === 10) return null;
-  }
-  return null;
-}
-function nextLineObject(text, after) {
-  const match = /\n[ \t]*(?:`{3,}\w*[ \t]*)?\{/g;
-  match.lastIndex = after + 1;
-  const hit = match.exec(text);
-  return hit === null ? -1 : match.lastIndex - 1;
-}
-function parseObject(source) {
-  try {
-    const value = JSON.parse(source);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
 // scripts/src/prove/verdict.ts
 function parseVerdict(text) {
   if (text.length > VERDICT_MAX_CHARS)
@@ -606,6 +606,11 @@ function parseVerdict(text) {
   }
   if (more.length > 0)
     return malformed([`the answer holds ${valid.length} different verdicts; exactly one is read`]);
+  const [before = "", after = ""] = text.split(only.source);
+  if (!ALONE.test(`${before}\0${after}`))
+    return malformed([
+      "the answer says more than the verdict; the JSON object is read alone, or in one fence with nothing around it"
+    ]);
   const twice = duplicateKeys(only.source);
   if (twice.length > 0)
     return malformed(
@@ -613,6 +618,7 @@ function parseVerdict(text) {
     );
   return ok(only.value);
 }
+var ALONE = /^\uFEFF?\s*(?:\0|`{3,}\w*\s*\0\s*`{3,})\s*$/;
 function malformed(messages) {
   return err(messages.map((message) => ({ severity: "error", code: "malformed-verdict", message })));
 }
@@ -764,6 +770,7 @@ function lowestDependency(dependsOn, standing, alone) {
 }
 
 export {
+  VERDICT_MAX_CHARS,
   parseVerdict,
   checkVerdict,
   effectiveOfRound

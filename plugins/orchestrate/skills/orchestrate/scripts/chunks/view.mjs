@@ -1422,9 +1422,19 @@ function egressOffers(input) {
     make: () => ({
       id: `confirm_egress:${id.slice(0, 12)}`,
       action: "confirm_egress",
-      reason: `Ask the user: ${words}? Without it the decision plane is off and the run goes on.`,
-      ...command(input, ["approve", input.runDir, "--egress", id]),
-      choices: [{ label: "deny it", ...command(input, ["deny", input.runDir, "--egress", id]) }]
+      reason: `Ask the user, who alone may decide, and run the choice that they made; the command only shows the run. ${words}? Without it the decision plane is off and the run goes on.`,
+      // Whoever runs what an action says must not give leave by it.
+      ...command(input, ["status", input.runDir]),
+      choices: [
+        {
+          label: "only after the user said yes: give leave",
+          ...command(input, ["approve", input.runDir, "--egress", id])
+        },
+        {
+          label: "only after the user said no: deny it",
+          ...command(input, ["deny", input.runDir, "--egress", id])
+        }
+      ]
     })
   }));
 }
