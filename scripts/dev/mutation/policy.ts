@@ -47,6 +47,7 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "prove/report-sections",
     "prove/report-sections-evidence",
     "prove/report-sections-jobs",
+    "prove/report-sections-next",
     "prove/report-text",
   ],
   [SHAPE]: [

@@ -27,14 +27,13 @@ import {
   benchmarksInline,
   changesSection,
   costSection,
-  dueSection,
   evidenceSection,
   onboardingSection,
-  reproduceSection,
   sessionsSection,
   traceInline,
 } from "./report-sections-evidence.ts";
 import { detailsSection, jobsSection } from "./report-sections-jobs.ts";
+import { dueSection, reproduceSection } from "./report-sections-next.ts";
 
 const STATUS_WORDS: Readonly<Record<State["status"], { readonly words: string; readonly tone: Tone }>> = {
   preparing: { words: "The run is being prepared; this is a snapshot.", tone: "waiting" },
