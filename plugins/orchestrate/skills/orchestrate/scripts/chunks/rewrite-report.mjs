@@ -644,62 +644,6 @@ function onboardingItem(one2) {
     ...one2.undo === null ? [] : [text("; undo "), code(one2.undo)]
   ];
 }
-function dueSection(next, omitted) {
-  if (next === null)
-    return {
-      id: "due",
-      title: "What is due",
-      blocks: [paragraph(text("Ask with "), code("next RUN"), text("."))]
-    };
-  const due = next.filter((action) => action.action !== "read_report");
-  if (due.length === 0) return { id: "due", title: "What is due", blocks: [paragraph(text("Nothing."))] };
-  const blocks = due.flatMap((action) => [
-    paragraph(code(action.action), text(": "), ...rich(action.reason, 500)),
-    ...actionFiles(action),
-    commands([action.shell])
-  ]);
-  if (omitted > 0) blocks.push(paragraph(text(`${omitted} more: run `), code("next"), text(".")));
-  return { id: "due", title: "What is due", blocks };
-}
-function actionFiles(action) {
-  const items2 = [
-    ...action.promptFile === void 0 ? [] : [[text("promptFile: "), code(action.promptFile, 400)]],
-    ...action.resultFile === void 0 ? [] : [[text("resultFile: "), code(action.resultFile, 400)]]
-  ];
-  return items2.length === 0 ? [] : [list(items2)];
-}
-function reproduceSection(input) {
-  const { graph, facts, runDir, script } = input;
-  const line = (...argv) => ["node", script, ...argv].map((part) => quoteShell(part)).join(" ");
-  const roots = facts.faults.filter((one2) => one2.job.status === "failed" || one2.job.outcome === "rejected");
-  const failed = roots.slice(0, 3).map(({ plan }) => line("resume", runDir, "--retry", plan.id));
-  const spec = graph.specPath === null ? [] : [line("run", graph.specPath)];
-  return {
-    id: "reproduce",
-    title: "Reproduce",
-    blocks: [
-      commands([...spec, line("verify", runDir), line("report", runDir), ...failed]),
-      paragraph(
-        text("The exact command of each attempt is in "),
-        code("<job>/command.txt"),
-        text("; the spec as it was run in "),
-        code("jobs.yaml"),
-        text(".")
-      ),
-      ...graph.repo?.baseCommit == null ? [] : [
-        paragraph(
-          text("Base: "),
-          code(graph.repo.baseRef),
-          text(" at "),
-          code(graph.repo.baseCommit),
-          text(
-            graph.repo.dirty === 0 ? "." : `; ${plural(graph.repo.dirty, "path")} with uncommitted changes took no part in the worktrees.`
-          )
-        )
-      ]
-    ]
-  };
-}
 // scripts/src/prove/flag-words.ts
 var FLAG_WORDS = {
   leaky: "a process that it started was still alive after it ended, and was ended",
@@ -904,6 +848,63 @@ function attemptLine(attempt) {
     ...attempt.settlement === "unsettled" ? [text(", end not proven")] : [],
     ...attempt.detail === null ? [] : [text(": "), ...rich(attempt.detail, 400)]
   ];
+}
+// scripts/src/prove/report-sections-next.ts
+function dueSection(next, omitted) {
+  if (next === null)
+    return {
+      id: "due",
+      title: "What is due",
+      blocks: [paragraph(text("Ask with "), code("next RUN"), text("."))]
+    };
+  const due = next.filter((action) => action.action !== "read_report");
+  if (due.length === 0) return { id: "due", title: "What is due", blocks: [paragraph(text("Nothing."))] };
+  const blocks = due.flatMap((action) => [
+    paragraph(code(action.action), text(": "), ...rich(action.reason, 500)),
+    ...actionFiles(action),
+    commands([action.shell])
+  ]);
+  if (omitted > 0) blocks.push(paragraph(text(`${omitted} more: run `), code("next"), text(".")));
+  return { id: "due", title: "What is due", blocks };
+}
+function actionFiles(action) {
+  const items2 = [
+    ...action.promptFile === void 0 ? [] : [[text("promptFile: "), code(action.promptFile, 400)]],
+    ...action.resultFile === void 0 ? [] : [[text("resultFile: "), code(action.resultFile, 400)]]
+  ];
+  return items2.length === 0 ? [] : [list(items2)];
+}
+function reproduceSection(input) {
+  const { graph, facts, runDir, script } = input;
+  const line = (...argv) => ["node", script, ...argv].map((part) => quoteShell(part)).join(" ");
+  const roots = facts.faults.filter((one2) => one2.job.status === "failed" || one2.job.outcome === "rejected");
+  const failed = roots.slice(0, 3).map(({ plan }) => line("resume", runDir, "--retry", plan.id));
+  const spec = graph.specPath === null ? [] : [line("run", graph.specPath)];
+  return {
+    id: "reproduce",
+    title: "Reproduce",
+    blocks: [
+      commands([...spec, line("verify", runDir), line("report", runDir), ...failed]),
+      paragraph(
+        text("The exact command of each attempt is in "),
+        code("<job>/command.txt"),
+        text("; the spec as it was run in "),
+        code("jobs.yaml"),
+        text(".")
+      ),
+      ...graph.repo?.baseCommit == null ? [] : [
+        paragraph(
+          text("Base: "),
+          code(graph.repo.baseRef),
+          text(" at "),
+          code(graph.repo.baseCommit),
+          text(
+            graph.repo.dirty === 0 ? "." : `; ${plural(graph.repo.dirty, "path")} with uncommitted changes took no part in the worktrees.`
+          )
+        )
+      ]
+    ]
+  };
 }
 // scripts/src/prove/report-build.ts
 var STATUS_WORDS = {
