@@ -95,6 +95,6 @@ const jobs = template.jobs.map((job) => ({
 const verdict = { ...template, overall: word, jobs };
 if (judge === "stale") verdict.nonce = "0".repeat(16);
 if (judge === "wrong-attempts") verdict.jobs = jobs.map((job) => ({ ...job, attempt: job.attempt + 1 }));
-const answer = () => end("Here is my verdict:\\n" + JSON.stringify(verdict));
+const answer = () => end(JSON.stringify(verdict));
 if (judge === "slow") setTimeout(answer, 60_000); else answer();
 `;
