@@ -56,18 +56,18 @@ function leave(
   o: { adapter?: typeof codex; attempt?: number; folder?: string; usage?: Attempt["usage"] } = {},
 ): void {
   const adapter = o.adapter ?? codex;
-  const planned = planSession(s.session, s.first, { adapter, place: place(o.folder ?? "/work") });
+  const planned = planSession(s.session, s.first, { adapter, place: place(o.folder ?? "/code") });
   if (!planned.ok) throw new Error(planned.error.detail);
   recordSession(s.session, s.first, {
     attempt: o.attempt ?? 1,
     adapter,
-    place: place(o.folder ?? "/work"),
+    place: place(o.folder ?? "/code"),
     plan: planned.value,
     observed: { ...initialState, sessionHandle: "handle-1", usage: o.usage ?? null },
   });
 }
 
-const why = (s: ReturnType<typeof scene>, adapter = codex, folder = "/work"): string => {
+const why = (s: ReturnType<typeof scene>, adapter = codex, folder = "/code"): string => {
   const planned = planSession(s.session, s.second, { adapter, place: place(folder) });
   return planned.ok
     ? `goes on with ${planned.value.resume?.handle}`
@@ -87,7 +87,7 @@ describe("going on with a session", () => {
     leave(s, { adapter: claude });
     expect(why(s, claude)).toBe("goes on with handle-1");
     expect(why(s, claude, "/elsewhere")).toBe(
-      "session-unsupported: cannot fork the session of `first`: `claude` goes on only in the folder it was made in, `/work`, and this job works in `/elsewhere`",
+      "session-unsupported: cannot fork the session of `first`: `claude` goes on only in the folder it was made in, `/code`, and this job works in `/elsewhere`",
     );
   });
 
@@ -127,7 +127,7 @@ describe("going on with a session", () => {
     const s = scene();
     leave(s);
     expect(existsSync(join(s.runDir, "supervisor/sessions/codex"))).toBe(true);
-    const planned = planSession(s.session, s.first, { adapter: codex, place: place("/work") });
+    const planned = planSession(s.session, s.first, { adapter: codex, place: place("/code") });
     expect(planned).toMatchObject({ ok: true, value: { resume: null, keep: true } });
   });
 });

@@ -11,7 +11,7 @@ import {
 const entry = (digit: string, o: Partial<ConfirmedEntry> = {}): ConfirmedEntry => ({
   digest: digit.repeat(64),
   kind: "policy",
-  project: "/work/shop",
+  project: "/code/shop",
   words: `{"runtime":"claude","egress":"${digit}"}`,
   at: "2030-01-01T00:00:00.000Z",
   attested: false,

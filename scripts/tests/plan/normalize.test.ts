@@ -9,17 +9,17 @@ import { PROPERTY } from "../support/property.ts";
 
 /** Folders of a made-up host; the value is where the path really leads. */
 const FOLDERS: Readonly<Record<string, string>> = {
-  "/work": "/work",
-  "/work/app": "/work/app",
-  "/work/link-inside": "/work/app",
-  "/work/link-outside": "/etc",
-  "/shared": "/shared",
-  "/work2": "/work2",
+  "/code": "/code",
+  "/code/app": "/code/app",
+  "/code/link-inside": "/code/app",
+  "/code/link-outside": "/etc",
+  "/common": "/common",
+  "/code2": "/code2",
 };
 
 const HOST = {
-  cwd: "/work/app",
-  workspaceRootsDefault: ["/work"],
+  cwd: "/code/app",
+  workspaceRootsDefault: ["/code"],
   realpath: (path: string) => FOLDERS[path] ?? null,
   fileName: "plans/review.yaml",
   approvals: new Set(["release-friday"]),
@@ -50,7 +50,7 @@ describe("a job with nothing but what it needs", () => {
         model: null,
         effort: null,
         session: null,
-        cwd: "/work",
+        cwd: "/code",
         prompt: "look",
         skill: null,
         promptGenerated: false,
@@ -111,7 +111,7 @@ describe("a job with nothing but what it needs", () => {
       acceptance: [],
       concurrency: SPEC_LIMITS.concurrencyDefault,
       pools: {},
-      workspaceRoots: ["/work"],
+      workspaceRoots: ["/code"],
       calibrationMinimumSamples: null,
       egress: [],
       arbiter: {
@@ -157,7 +157,7 @@ describe("defaults of the spec", () => {
     });
     expect(jobs[0]).toMatchObject({
       timeoutMs: 3_600_000,
-      cwd: "/work/app",
+      cwd: "/code/app",
       effect: "scoped-write",
       effectSource: "declared",
       approval: "require",
@@ -183,7 +183,7 @@ describe("defaults of the spec", () => {
       defaults,
       jobs: [{ ...JOB, cwd: "<workspace-root>", effect: "observe", isolation: "none" }],
     });
-    expect(jobs[0]).toMatchObject({ cwd: "/work", effect: "observe", isolation: "none", timeoutMs: 600_000 });
+    expect(jobs[0]).toMatchObject({ cwd: "/code", effect: "observe", isolation: "none", timeoutMs: 600_000 });
     expect(jobs[0]?.origins).toMatchObject({
       cwd: "spec",
       effect: "spec",
@@ -238,29 +238,29 @@ describe("the effect of a job", () => {
 
 describe("folders", () => {
   it("are the real ones, whatever links lead there", () => {
-    expect(one({ cwd: "app" }).jobs[0]?.cwd).toBe("/work/app");
-    expect(one({ cwd: "/work/app" }).jobs[0]?.cwd).toBe("/work/app");
-    expect(one({ cwd: "link-inside" }).jobs[0]?.cwd).toBe("/work/app");
-    expect(one({ cwd: "." }).jobs[0]?.cwd).toBe("/work");
+    expect(one({ cwd: "app" }).jobs[0]?.cwd).toBe("/code/app");
+    expect(one({ cwd: "/code/app" }).jobs[0]?.cwd).toBe("/code/app");
+    expect(one({ cwd: "link-inside" }).jobs[0]?.cwd).toBe("/code/app");
+    expect(one({ cwd: "." }).jobs[0]?.cwd).toBe("/code");
   });
 
   it("stay inside the workspace roots", () => {
     const refused = (cwd: string, top: object = {}) =>
       one({ cwd }, top).diagnostics.map((d) => `${d.path} ${d.code}`);
     expect(refused("link-outside")).toEqual(["jobs[0].cwd cwd-outside-roots"]);
-    expect(refused("../work2")).toEqual(["jobs[0].cwd cwd-outside-roots"]);
-    expect(refused("/shared")).toEqual(["jobs[0].cwd cwd-outside-roots"]);
+    expect(refused("../code2")).toEqual(["jobs[0].cwd cwd-outside-roots"]);
+    expect(refused("/common")).toEqual(["jobs[0].cwd cwd-outside-roots"]);
     expect(refused("gone")).toEqual(["jobs[0].cwd cwd-missing"]);
-    expect(refused("/shared", { workspace_roots: ["/work", "/shared"] })).toEqual([]);
+    expect(refused("/common", { workspace_roots: ["/code", "/common"] })).toEqual([]);
     expect(one({}, { defaults: { cwd: "gone" } }).diagnostics.map((d) => d.path)).toEqual(["defaults.cwd"]);
   });
 
   it("of the spec are meant from the process, those of jobs from the first root", () => {
-    const { top, jobs, diagnostics } = one({ cwd: "app" }, { workspace_roots: ["..", "/shared"] });
+    const { top, jobs, diagnostics } = one({ cwd: "app" }, { workspace_roots: ["..", "/common"] });
     expect(diagnostics).toEqual([]);
-    expect(top.workspaceRoots).toEqual(["/work", "/shared"]);
+    expect(top.workspaceRoots).toEqual(["/code", "/common"]);
     expect(top.origins["workspace_roots"]).toBe("spec");
-    expect(jobs[0]?.cwd).toBe("/work/app");
+    expect(jobs[0]?.cwd).toBe("/code/app");
     expect(one({}, { workspace_roots: ["gone"] }).diagnostics.map((d) => `${d.path} ${d.code}`)).toEqual([
       "workspace_roots[0] root-missing",
     ]);
@@ -274,15 +274,15 @@ describe("folders", () => {
       return HOST.realpath(path);
     };
     normalize({ version: 1, jobs }, { realpath });
-    expect(asked).toEqual(["/work/app"]);
+    expect(asked).toEqual(["/code/app"]);
   });
 
   it("are inside one another only by whole names", () => {
-    expect(isInside("/work", "/work")).toBe(true);
-    expect(isInside("/work/a", "/work")).toBe(true);
-    expect(isInside("/work/..a", "/work")).toBe(true);
-    expect(isInside("/work2", "/work")).toBe(false);
-    expect(isInside("/", "/work")).toBe(false);
+    expect(isInside("/code", "/code")).toBe(true);
+    expect(isInside("/code/a", "/code")).toBe(true);
+    expect(isInside("/code/..a", "/code")).toBe(true);
+    expect(isInside("/code2", "/code")).toBe(false);
+    expect(isInside("/", "/code")).toBe(false);
     expect(isInside("/anything", "/")).toBe(true);
   });
 });
@@ -316,7 +316,7 @@ describe("what is written in different ways", () => {
       inputs: [{ path: "in.md", sha256: null, fromJob: null, fromPath: null }],
       verification: [
         { command: "npm", args: [], timeoutMs: 600_000, cwd: null },
-        { command: "npm", args: ["test"], timeoutMs: 300_000, cwd: "/work/pkg" },
+        { command: "npm", args: ["test"], timeoutMs: 300_000, cwd: "/code/pkg" },
       ],
       preview: { kind: "command", command: { command: "make", args: ["-n"], timeoutMs: 600_000, cwd: null } },
       rollback: { kind: "text", text: "Restore the former release by hand." },
@@ -393,7 +393,7 @@ describe("what a spec says", () => {
       model: "opus",
       effort: "high",
       session: { fromJob: "b", mode: "fork" },
-      cwd: "/work/app",
+      cwd: "/code/app",
       prompt: "do it",
       skill: null,
       promptGenerated: false,
@@ -485,7 +485,7 @@ describe("what a spec says", () => {
         acceptance: ["a report"],
         concurrency: 3,
         pools: { claude: 2 },
-        workspace_roots: ["/work"],
+        workspace_roots: ["/code"],
         calibration: { minimum_samples: 40 },
         arbiter: {
           runtime: "codex",
@@ -507,7 +507,7 @@ describe("what a spec says", () => {
       acceptance: ["a report"],
       concurrency: 3,
       pools: { claude: 2 },
-      workspaceRoots: ["/work"],
+      workspaceRoots: ["/code"],
       calibrationMinimumSamples: 40,
       egress: [],
       arbiter: {
@@ -547,7 +547,7 @@ describe("what the host does not have", () => {
   it("is told whole, with its place in the file", () => {
     const { diagnostics } = normalize({
       version: 1,
-      workspace_roots: ["/work", "gone"],
+      workspace_roots: ["/code", "gone"],
       jobs: [
         { ...JOB, cwd: "nowhere", authority: "never-said" },
         { ...JOB, id: "b", cwd: "link-outside" },
@@ -571,7 +571,7 @@ describe("what the host does not have", () => {
         path: "jobs[0].cwd",
         line: 1,
         column: 149,
-        message: "the folder `nowhere` does not exist below `/work`",
+        message: "the folder `nowhere` does not exist below `/code`",
         fix: "create it, or name another",
       },
       {
@@ -607,7 +607,7 @@ describe("what the host does not have", () => {
   });
 
   it("leaves the written folder in its place", () => {
-    expect(one({ cwd: "gone" }).jobs[0]?.cwd).toBe("/work/gone");
+    expect(one({ cwd: "gone" }).jobs[0]?.cwd).toBe("/code/gone");
     expect(one({}, { workspace_roots: ["/gone"] }).top.workspaceRoots).toEqual(["/gone"]);
   });
 });
@@ -616,14 +616,14 @@ describe("a spec with every field", () => {
   it("normalizes without a word", () => {
     const text = readFileSync(new URL("../fixtures/specs/every-field.yaml", import.meta.url));
     const parsed = parseSpec(text, { fileName: "every-field.yaml" });
-    const host = { ...HOST, cwd: "/work", realpath: (path: string) => FOLDERS[path] ?? null };
+    const host = { ...HOST, cwd: "/code", realpath: (path: string) => FOLDERS[path] ?? null };
     const { jobs, diagnostics } = normalizeSpec(parsed.spec!, host);
     expect(diagnostics).toEqual([]);
     expect(jobs.map((job) => [job.id, job.cwd, job.timeoutMs])).toEqual([
-      ["scout", "/work", 1_200_000],
-      ["build", "/work", 5_400_000],
-      ["talk", "/work", 1_200_000],
-      ["again", "/work", 1_200_000],
+      ["scout", "/code", 1_200_000],
+      ["build", "/code", 5_400_000],
+      ["talk", "/code", 1_200_000],
+      ["again", "/code", 1_200_000],
     ]);
   });
 });

@@ -341,7 +341,7 @@ export const CASES = {
   },
   "cwd-missing": {
     text: job("cwd: gone"),
-    says: "8:10 jobs[0].cwd the folder `gone` does not exist below `/work` | create it, or name another",
+    says: "8:10 jobs[0].cwd the folder `gone` does not exist below `/code` | create it, or name another",
     kind: "normal",
   },
   "cwd-outside-roots": {

@@ -8,9 +8,9 @@ import { unsupportedFields } from "../../src/plan/unsupported.ts";
 import { CASES, type CodeCase } from "./spec-code-cases.ts";
 
 const HOST = {
-  cwd: "/work",
-  workspaceRootsDefault: ["/work"],
-  realpath: (path: string) => ({ "/work": "/work", "/work/link": "/etc" })[path] ?? null,
+  cwd: "/code",
+  workspaceRootsDefault: ["/code"],
+  realpath: (path: string) => ({ "/code": "/code", "/code/link": "/etc" })[path] ?? null,
   fileName: "jobs.yaml",
   approvals: new Set<string>(),
 };

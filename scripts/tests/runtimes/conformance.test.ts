@@ -109,8 +109,8 @@ describe.each(CLIS.map((adapter) => [adapter.id, adapter] as const))("%s", (id, 
         .map((word) => word.split("=", 1)[0] as string);
       expect(flags.filter((flag) => !help.has(flag))).toEqual([]);
       const named = recordOf(id).cwdControl;
-      if (named === "process-owned") expect(argv.join(" ")).not.toContain("/work space/repo");
-      else expect(argv.some((word) => word.endsWith("/work space/repo"))).toBe(true);
+      if (named === "process-owned") expect(argv.join(" ")).not.toContain("/code space/repo");
+      else expect(argv.some((word) => word.endsWith("/code space/repo"))).toBe(true);
     }
   });
 

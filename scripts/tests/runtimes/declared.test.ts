@@ -121,14 +121,14 @@ describe("a declared agent, started", () => {
       "--model",
       "m1",
       "--cwd",
-      "/work space/repo",
+      "/code space/repo",
     ]);
-    expect(argvOf(AGENT, { job: { tools } })).toEqual(["run", "--json", "--cwd", "/work space/repo"]);
+    expect(argvOf(AGENT, { job: { tools } })).toEqual(["run", "--json", "--cwd", "/code space/repo"]);
     expect(argvOf({ ...AGENT, argv: ["--model={model}", "-x"] }, { job: { tools } })).toEqual(["-x"]);
   });
 
   it("withholds writing from a job that may only read", () => {
-    expect(argvOf(AGENT)).toEqual(["run", "--json", "--cwd", "/work space/repo", "--read-only"]);
+    expect(argvOf(AGENT)).toEqual(["run", "--json", "--cwd", "/code space/repo", "--read-only"]);
   });
 
   it("adds a flag that its argv does not place", () => {
@@ -138,7 +138,7 @@ describe("a declared agent, started", () => {
       "--model",
       "m1",
       "--cwd",
-      "/work space/repo",
+      "/code space/repo",
       "--read-only",
     ]);
   });

@@ -38,7 +38,7 @@ export const startInput = (
   attempt: 1,
   candidate: { ...CANDIDATE, runtime: id },
   record: recordOf(id),
-  cwd: "/work space/repo",
+  cwd: "/code space/repo",
   prompt: "# Task\n\nDo it.\n",
   promptFile: "/runs/job/prompt.md",
   scratch: "/runs/scratch",
