@@ -52,7 +52,10 @@ describe("a child that does not want to go", () => {
   });
 
   it("unmarked-child: children without marker, group or session are found through their parent", async () => {
-    const started = await ready("unmarked-child", "", { graceMs: 200 });
+    let deaf = 0;
+    const { onLine, seen } = lineGate((line) => line === "deaf" && ++deaf === 2);
+    const started = start(folder, { argv: misbehave("unmarked-child"), onLine, graceMs: 200 });
+    await seen;
     started.cancel("graceful");
     expect(await ended(started)).toMatchObject({ treeGone: true, flags: ["killed-after-grace"] });
   });
