@@ -9,7 +9,7 @@ import type { PlanJob } from "../core/runtime.ts";
 import { placeJobInputs } from "./briefing.ts";
 import { withScratch } from "./scratch.ts";
 import type { Session } from "./session.ts";
-import { commonDirOfRepo, rootOf, startingCommit, type WorkplaceFault } from "./workplace.ts";
+import { commonDirOfRepo, rootOf, startingCommit, type Workplace, type WorkplaceFault } from "./workplace.ts";
 
 export interface ApprovalPlace {
   /** Top of the scratch worktree, of the checkout, or the workspace root without git. */
@@ -59,6 +59,14 @@ export async function withApprovalPlace<T>(
     },
   );
   return scratch.ok ? scratch.value : scratch;
+}
+
+/** Where an attempt works, in the same terms. */
+export function placeOfAttempt(job: PlanJob, place: Workplace): ApprovalPlace {
+  const { root, cwd, worktree, baseCommit } = place;
+  return worktree === null
+    ? { root, cwd, commit: null, folder: (folder) => folder }
+    : { root, cwd, commit: baseCommit, folder: (folder) => inWorktree(root, job.repo ?? job.cwd, folder) };
 }
 
 function inWorktree(root: string, repo: string, cwd: string): string {

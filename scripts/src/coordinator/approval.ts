@@ -7,24 +7,30 @@ import { isoTime } from "../host/clock.ts";
 import { sha256 } from "../host/files.ts";
 import { checkControls } from "../plan/controls.ts";
 import type { JournalRecord } from "../state/records.ts";
-import { type ApprovalPlace, withApprovalPlace } from "./approval-place.ts";
+import { type ApprovalPlace, placeOfAttempt, withApprovalPlace } from "./approval-place.ts";
 import { authorityText } from "./authority.ts";
 import { fixedBriefSha256 } from "./briefing.ts";
-import { scriptsOfScope } from "./check-scripts.ts";
+import { changedScope, type ScopeFile, scriptsOfScope } from "./check-scripts.ts";
 import { runPreview } from "./preview.ts";
 import { jobState, type Session, worktreePath } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
-import { baseCommitOf } from "./workplace.ts";
+import { baseCommitOf, type Workplace } from "./workplace.ts";
 
-/** Null: dispatch. Otherwise the records that block the job, with the reason. Either way the trace says what was met. */
-export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
-  const records = await decide(s, job);
-  const blocked = records?.find((record) => record.type === "job");
+export type Gate =
+  /** Dispatch. `approved`: the files that the user's word covers, to be looked at once more before the start; null: no word was needed. */
+  | { readonly pass: true; readonly approved: readonly ScopeFile[] | null }
+  /** The records that block the job, with the reason. */
+  | { readonly pass: false; readonly records: JournalRecord[] };
+
+/** Either way the trace says what was met. */
+export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<Gate> {
+  const gate = await decide(s, job);
+  const blocked = gate.pass ? undefined : gate.records.find((record) => record.type === "job");
   const code = blocked?.type === "job" ? (blocked.patch.block?.code ?? null) : null;
   const runtime = job.route.chain[jobState(s, job.id).candidateIndex]?.runtime;
   const record = runtime === undefined ? undefined : s.records.get(runtime);
   traceGate(s, job, {
-    outcome: records === null ? "passed" : code === "needs-approval" ? "needs-approval" : "blocked",
+    outcome: gate.pass ? "passed" : code === "needs-approval" ? "needs-approval" : "blocked",
     controls:
       record === undefined
         ? []
@@ -37,21 +43,22 @@ export async function gateBeforeDispatch(s: Session, job: PlanJob): Promise<Jour
     scope: blocked?.type === "job" ? (blocked.patch.block?.scope ?? null) : null,
     code,
   });
-  return records;
+  return gate;
 }
 
-async function decide(s: Session, job: PlanJob): Promise<JournalRecord[] | null> {
+async function decide(s: Session, job: PlanJob): Promise<Gate> {
   const external = job.riskTier === RISK_TIERS[3];
-  if (!external && job.approval !== "require") return null;
+  if (!external && job.approval !== "require") return { pass: true, approved: null };
   const placed = await withApprovalPlace(s, job, (place) => decideIn(s, job, place));
   return placed.ok ? placed.value : block(job.id, placed.error);
 }
 
-async function decideIn(s: Session, job: PlanJob, place: ApprovalPlace): Promise<JournalRecord[] | null> {
+async function decideIn(s: Session, job: PlanJob, place: ApprovalPlace): Promise<Gate> {
   const external = job.riskTier === RISK_TIERS[3];
-  const scope = await approvalScope(s, job, place);
+  const scripts = await scriptsOfScope(s, job, place);
+  const scope = approvalScope(s, job, { place, scripts });
   const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
-  if (decided?.decision === "approved") return null;
+  if (decided?.decision === "approved") return { pass: true, approved: scripts };
   if (decided?.decision === "denied")
     return block(job.id, { code: "denied", detail: deniedText(job.id, decided.at) });
   const preview = await runPreview(s, job, { scope, place });
@@ -75,33 +82,50 @@ async function decideIn(s: Session, job: PlanJob, place: ApprovalPlace): Promise
         },
       },
     ]);
-    return null;
+    return { pass: true, approved: scripts };
   }
-  return [
-    {
-      type: "job",
-      jobId: job.id,
-      patch: {
-        block: {
-          code: "needs-approval",
-          detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; ${preview.text}`,
-          scope,
-        },
-      },
-    },
-  ];
+  return block(job.id, {
+    code: "needs-approval",
+    detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; ${preview.text}`,
+    scope,
+  });
 }
 
 /** A no is the last word on its scope; the spec of a run never changes, so what else could change it is named. */
 export const deniedText = (jobId: string, at: string): string =>
   `The user denied this scope (${at}), and the same scope is not asked for again in this run. A changed spec needs a new run; when what \`${jobId}\` depends on or a script that it runs changed, \`resume --retry ${jobId}\` asks for the new scope.`;
 
-const block = (jobId: string, value: { code: string; detail: string }): JournalRecord[] => [
-  { type: "job", jobId, patch: { block: value } },
-];
+const block = (jobId: string, value: { code: string; detail: string; scope?: string }): Gate => ({
+  pass: false,
+  records: [{ type: "job", jobId, patch: { block: value } }],
+});
+
+/**
+ * Right before the start, in the place where the job will work: a file that the user's word covers is what it was when the
+ * word was looked up. Setting up a worktree takes minutes, and much can be written meanwhile. Null: all are the same.
+ */
+export async function changedSinceApproval(
+  s: Session,
+  job: PlanJob,
+  o: { readonly approved: readonly ScopeFile[] | null; readonly place: Workplace },
+): Promise<{ readonly code: string; readonly detail: string } | null> {
+  if (o.approved === null) return null;
+  const changed = changedScope(o.approved, await scriptsOfScope(s, job, placeOfAttempt(job, o.place)));
+  if (changed.length === 0) return null;
+  const names = changed.slice(0, 5).map((path) => `\`${path}\``);
+  const more = changed.length > names.length ? ` and ${changed.length - names.length} more` : "";
+  return {
+    code: "approval-outdated",
+    detail: `${names.join(", ")}${more}: changed between the approval and the start, so \`${job.id}\` was not started. \`resume --retry ${job.id}\` asks for approval of what is there now.`,
+  };
+}
 
 /** SHA-256 of everything that the approval covers; any change of it asks again. */
-async function approvalScope(s: Session, job: PlanJob, place: ApprovalPlace): Promise<string> {
+function approvalScope(
+  s: Session,
+  job: PlanJob,
+  { place, scripts }: { readonly place: ApprovalPlace; readonly scripts: readonly ScopeFile[] },
+): string {
   const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
   const covered = {
     runId: s.runId,
@@ -122,7 +146,7 @@ async function approvalScope(s: Session, job: PlanJob, place: ApprovalPlace): Pr
     preview: job.preview,
     rollback: job.rollback,
     verification: job.verification,
-    scripts: await scriptsOfScope(s, job, place),
+    scripts,
     briefSha256: fixedBriefSha256(s, job),
     dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
     runtime: candidate?.runtime ?? null,

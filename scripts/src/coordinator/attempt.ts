@@ -9,9 +9,12 @@ import type { Fingerprint } from "../run/changes.ts";
 import { type SuperviseResult, superviseProcess } from "../run/supervise.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement, StartPlan } from "../runtimes/adapter.ts";
 import { ownUsage, planSession, recordSession } from "./agent-sessions.ts";
+import { changedSinceApproval } from "./approval.ts";
 import { blankAttempt } from "./blank.ts";
 import { type Briefing, deliversBrief, makeBriefing } from "./briefing.ts";
+import { type CancelSlot, cancelSlot } from "./cancel-slot.ts";
 import { archiveCapture } from "./capture-files.ts";
+import type { ScopeFile } from "./check-scripts.ts";
 import { childEnvFor } from "./child-env-for.ts";
 import { renderCommand } from "./command-text.ts";
 import { eventWriter } from "./event-writer.ts";
@@ -28,7 +31,7 @@ import { setUpWorktree } from "./worktree-setup.ts";
 export async function runAttempt(
   s: Session,
   job: PlanJob,
-  onLive: (handle: LiveAttempt) => void,
+  { approved, onLive }: { approved: readonly ScopeFile[] | null; onLive: (handle: LiveAttempt) => void },
 ): Promise<void> {
   const state = jobState(s, job.id);
   const ordinal = state.attemptRecords.length + 1;
@@ -52,6 +55,8 @@ export async function runAttempt(
   const prepared = await prepare(s, { job, ordinal, agent: adapter.agent });
   if (!prepared.ok) return endWithBlock(s, job, ordinal, prepared.block);
   const { place, briefing, before } = prepared;
+  const outdated = await changedSinceApproval(s, job, { approved, place });
+  if (outdated !== null) return endWithBlock(s, job, ordinal, outdated);
   const session = planSession(s, job, { adapter, place });
   if (!session.ok) return endWithBlock(s, job, ordinal, session.error);
   const startWith = (known: RuntimeRecord) =>
@@ -366,26 +371,5 @@ function exitPatch(s: Session, result: SuperviseResult): Partial<Attempt> {
     signal: result.signal,
     timedOut: result.endedBy === "timeout" || result.endedBy === "stall",
     flags: [...result.flags],
-  };
-}
-
-interface CancelSlot {
-  readonly set: (mode: "graceful" | "hard") => void;
-  /** Connects the process once there is one; a cancel that came before is passed on at once. */
-  readonly connect: (cancel: (mode: "graceful" | "hard") => void) => void;
-}
-
-function cancelSlot(): CancelSlot {
-  let asked: "graceful" | "hard" | null = null;
-  let target: ((mode: "graceful" | "hard") => void) | null = null;
-  return {
-    set(mode) {
-      asked = mode;
-      target?.(mode);
-    },
-    connect(cancel) {
-      target = cancel;
-      if (asked !== null) cancel(asked);
-    },
   };
 }

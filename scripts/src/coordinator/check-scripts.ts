@@ -49,12 +49,21 @@ function parse(text: string): Scripts {
   }
 }
 
+/** `path`: relative to the tree of the job, absolute, or a bare name that is looked up on the search path. */
+export interface ScopeFile {
+  readonly path: string;
+  /** Null: it cannot be read. */
+  readonly sha256: string | null;
+  /** Not of the job's tree: nothing that the run does makes it. */
+  readonly outside: boolean;
+}
+
 /** What an approval of this job covers beside the argument vectors: all that they run, as it is in the tree of the job. */
 export async function scriptsOfScope(
   s: Pick<Session, "env" | "graph">,
   job: PlanJob,
   place: ApprovalPlace,
-): Promise<{ path: string; sha256: string | null }[]> {
+): Promise<readonly ScopeFile[]> {
   const declared = (command: PlanJob["verification"][number]) => ({
     argv: [command.command, ...command.args],
     cwd: command.cwd === null ? place.cwd : place.folder(command.cwd),
@@ -73,12 +82,30 @@ export async function scriptsOfScope(
   ];
   const { root } = place;
   const searchPath = s.env.get("PATH") ?? "";
-  const found = new Map<string, string | null>();
-  for (const command of commands)
-    for (const { path, sha256 } of [
-      ...(await filesOfCommand({ ...command, root, deleted: [] })),
-      ...(await outsideFilesOfCommand({ ...command, root, searchPath, named: "all" })),
-    ])
-      found.set(path, sha256);
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, sha256]) => ({ path, sha256 }));
+  const found = new Map<string, ScopeFile>();
+  for (const command of commands) {
+    for (const { path, sha256 } of await filesOfCommand({ ...command, root, deleted: [] }))
+      found.set(`in ${path}`, { path, sha256, outside: false });
+    for (const { path, sha256 } of await outsideFilesOfCommand({
+      ...command,
+      root,
+      searchPath,
+      named: "all",
+    }))
+      found.set(`out ${path}`, { path, sha256, outside: true });
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, file]) => file);
+}
+
+/**
+ * Paths of approved files that are not what they were, and of files outside that came since. What came inside is the work
+ * of an approved setup or a verified handoff.
+ */
+export function changedScope(approved: readonly ScopeFile[], now: readonly ScopeFile[]): readonly string[] {
+  const key = (file: ScopeFile): string => `${file.outside} ${file.path}`;
+  const before = new Map(approved.map((file) => [key(file), file]));
+  const after = new Map(now.map((file) => [key(file), file]));
+  const changed = approved.filter((file) => after.get(key(file))?.sha256 !== file.sha256);
+  const came = now.filter((file) => file.outside && !before.has(key(file)));
+  return [...new Set([...changed, ...came].map(({ path }) => path))];
 }

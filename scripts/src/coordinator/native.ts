@@ -7,9 +7,11 @@ import { ensureDir, readTextIfPresent, replaceFile, writePrivate } from "../host
 import type { WindowPeer } from "../prove/verify.ts";
 import { decodeFingerprint, encodeFingerprint, type Fingerprint } from "../run/changes.ts";
 import type { ExitFacts, Settlement } from "../runtimes/adapter.ts";
+import { changedSinceApproval } from "./approval.ts";
 import { blankAttempt } from "./blank.ts";
 import { makeBriefing } from "./briefing.ts";
 import { archiveCapture } from "./capture-files.ts";
+import type { ScopeFile } from "./check-scripts.ts";
 import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import { nativeFiles } from "./next-actions.ts";
@@ -28,7 +30,11 @@ interface NativeFile {
   readonly fingerprint: string;
 }
 
-export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void> {
+export async function openNativeAttempt(
+  s: Session,
+  job: PlanJob,
+  approved: readonly ScopeFile[] | null,
+): Promise<void> {
   const state = jobState(s, job.id);
   const ordinal = state.attemptRecords.length + 1;
   const candidate = job.route.chain[state.candidateIndex] as Candidate;
@@ -78,6 +84,8 @@ export async function openNativeAttempt(s: Session, job: PlanJob): Promise<void>
   }
   const briefing = await makeBriefing(s, job, place.value);
   if (!briefing.ok) return endWithBlock(s, job, ordinal, briefing.error);
+  const outdated = await changedSinceApproval(s, job, { approved, place: place.value });
+  if (outdated !== null) return endWithBlock(s, job, ordinal, outdated);
   ensureDir(jobDir(s.runDir, job.id));
   writePrivate(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text);
   s.observation.enter(job, place.value.root);

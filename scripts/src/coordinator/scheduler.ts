@@ -50,21 +50,22 @@ export function createScheduler(s: Session, wake: Wake): Scheduler {
 
   const start = async (job: PlanJob): Promise<void> => {
     const gate = await gateBeforeDispatch(s, job);
-    if (gate !== null) {
-      await s.commit(gate);
+    if (!gate.pass) {
+      await s.commit(gate.records);
       await settled(job.id);
       return;
     }
     if (candidateOf(s, job)?.kind === "internal") {
-      await openNativeAttempt(s, job);
+      await openNativeAttempt(s, job, gate.approved);
       return;
     }
-    await runAttempt(s, job, (handle) => {
+    const onLive = (handle: LiveAttempt): void => {
       const entry = live.get(job.id);
       if (entry === undefined) return;
       entry.handle = handle;
       if (stopped !== null) handle.cancel(stopped);
-    });
+    };
+    await runAttempt(s, job, { approved: gate.approved, onLive });
     await settled(job.id);
   };
 

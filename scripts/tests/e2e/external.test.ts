@@ -135,7 +135,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** A job builds the script that the deployment runs; what lies in the checkout meanwhile is nobody's business. */
-function builtScene(o: { readonly preview: string; readonly script?: string }) {
+function builtScene(o: { readonly preview: string; readonly setup?: (outside: string) => string }) {
   const repo = throwawayRepo({ "README.md": "# external\n" });
   const outside = join(repo.path, "..", "outside");
   const effects = join(outside, "effects.txt");
@@ -146,7 +146,7 @@ function builtScene(o: { readonly preview: string; readonly script?: string }) {
     join(repo.path, ".orchestrate/runtimes.yaml"),
     "runtimes:\n  - id: sh\n    command: sh\n    agent: false\n",
   );
-  const script = o.script ?? join(outside, "deploy.sh");
+  const script = join(outside, "deploy.sh");
   const build = {
     id: "build",
     task: "implement",
@@ -174,7 +174,14 @@ function builtScene(o: { readonly preview: string; readonly script?: string }) {
   };
   writeFileSync(
     join(repo.path, "jobs.json"),
-    JSON.stringify({ version: 1, defaults: { timeout: "1m" }, jobs: [build, deploy] }),
+    JSON.stringify({
+      version: 1,
+      defaults: { timeout: "1m" },
+      ...(o.setup === undefined
+        ? {}
+        : { worktree_setup: [{ command: "sh", args: ["-c", o.setup(outside)] }] }),
+      jobs: [build, deploy],
+    }),
   );
   repo.commit("spec");
   return {
@@ -250,6 +257,30 @@ describe("a script outside the project", () => {
     const second = scopeOf(runDir);
     expect(second).not.toBe(first);
     await call("approve", runDir, "--job", "deploy", "--scope", second);
+    await call("wait", runDir, "--timeout", "30s");
+    expect(ran()).toBe("two\n");
+  });
+
+  it("is looked at again right before the start: one that a setup takes time to change is not run", async () => {
+    // Stands for somebody who writes meanwhile: in the job's own worktree only, not where the preview is made.
+    const { outside, call, ran, scopeOf } = builtScene({
+      preview: "true",
+      setup: (folder) =>
+        `case $PWD in */worktrees/deploy) echo "echo two >> ${folder}/effects.txt" > ${folder}/deploy.sh;; esac`,
+    });
+    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    await call("approve", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    await call("wait", runDir, "--timeout", "30s");
+    expect(stateOf(runDir).jobs["deploy"]).toMatchObject({
+      status: "blocked",
+      block: {
+        code: "approval-outdated",
+        detail: `\`${outside}/deploy.sh\`: changed between the approval and the start, so \`deploy\` was not started. \`resume --retry deploy\` asks for approval of what is there now.`,
+      },
+    });
+    const again = await call("resume", runDir, "--retry", "deploy");
+    expect([again.next.map((next) => next.action), ran()]).toEqual([["request_approval"], ""]);
+    await call("approve", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
     await call("wait", runDir, "--timeout", "30s");
     expect(ran()).toBe("two\n");
   });

@@ -652,13 +652,26 @@ async function scriptsOfScope(s, job, place) {
   const { root } = place;
   const searchPath = s.env.get("PATH") ?? "";
   const found = /* @__PURE__ */ new Map();
-  for (const command of commands)
-    for (const { path, sha256 } of [
-      ...await filesOfCommand({ ...command, root, deleted: [] }),
-      ...await outsideFilesOfCommand({ ...command, root, searchPath, named: "all" })
-    ])
-      found.set(path, sha256);
-  return [...found].sort(([a], [b]) => a < b ? -1 : 1).map(([path, sha256]) => ({ path, sha256 }));
+  for (const command of commands) {
+    for (const { path, sha256 } of await filesOfCommand({ ...command, root, deleted: [] }))
+      found.set(`in ${path}`, { path, sha256, outside: false });
+    for (const { path, sha256 } of await outsideFilesOfCommand({
+      ...command,
+      root,
+      searchPath,
+      named: "all"
+    }))
+      found.set(`out ${path}`, { path, sha256, outside: true });
+  }
+  return [...found].sort(([a], [b]) => a < b ? -1 : 1).map(([, file]) => file);
+}
+function changedScope(approved, now) {
+  const key = (file) => `${file.outside} ${file.path}`;
+  const before = new Map(approved.map((file) => [key(file), file]));
+  const after = new Map(now.map((file) => [key(file), file]));
+  const changed = approved.filter((file) => after.get(key(file))?.sha256 !== file.sha256);
+  const came = now.filter((file) => file.outside && !before.has(key(file)));
+  return [...new Set([...changed, ...came].map(({ path }) => path))];
 }
 
 export {
@@ -678,5 +691,6 @@ export {
   outsideFilesOfCommand,
   writeScripts,
   changedScripts,
-  scriptsOfScope
+  scriptsOfScope,
+  changedScope
 };

@@ -11,6 +11,7 @@ import {
 } from "./inside.mjs";
 import {
   applyNativeVerdict,
+  approvalWords,
   archiveCapture,
   baseCommitOf,
   blockDependents,
@@ -18,6 +19,7 @@ import {
   blockRejected,
   cancelNative,
   changedInputs,
+  changedSinceApproval,
   childEnvFor,
   commonDirOfRepo,
   consumedBy,
@@ -25,6 +27,7 @@ import {
   createObservation,
   createReadiness,
   deliversBrief,
+  deniedText,
   dropUnfinishedArbiters,
   endRejected,
   endWithBlock,
@@ -35,7 +38,7 @@ import {
   failNative,
   failedCall,
   finishNative,
-  fixedBriefSha256,
+  gateBeforeDispatch,
   indexJobs,
   inputsFile,
   isRequestedModel,
@@ -46,29 +49,23 @@ import {
   makeWorkplace,
   openFindings,
   openNativeAttempt,
-  placeJobInputs,
   readAnswer,
   reconcile,
   recordRound,
   redactDiff,
   removeScratches,
-  rootOf,
-  runDeclaredCommand,
   runTrial,
   secretValuesOf,
   setUpWorktree,
   startNative,
-  startingCommit,
   stopNative,
   traceDispatch,
   traceEnd,
-  traceGate,
   traceReport,
   traceRunEnd,
   traceStart,
   transitiveDependencies,
-  transitiveDependents,
-  withScratch
+  transitiveDependents
 } from "./judge.mjs";
 import {
   diffText,
@@ -82,8 +79,7 @@ import {
   changedScripts,
   chooseArbiters,
   cliIndependence,
-  isProgram,
-  scriptsOfScope
+  isProgram
 } from "./accept.mjs";
 import {
   FLAG_WORDS,
@@ -98,8 +94,7 @@ import {
   jobFile,
   jobState,
   planJob,
-  supervisorScratch,
-  worktreePath
+  supervisorScratch
 } from "./dispatch.mjs";
 import {
   decisionRecord,
@@ -138,7 +133,6 @@ import {
   routeWorld
 } from "./render-plan.mjs";
 import {
-  checkControls,
   confident
 } from "./plane-setup.mjs";
 import {
@@ -191,8 +185,7 @@ import {
   REOPENABLE_BLOCKS
 } from "./dispatch.mjs";
 import {
-  loadConfig,
-  parsePolicy
+  loadConfig
 } from "./unsupported.mjs";
 import {
   canonicalize
@@ -247,7 +240,7 @@ import {
 } from "./dispatch.mjs";
 
 // scripts/src/coordinator/coordinate.ts
-import { join as join13 } from "node:path";
+import { join as join10 } from "node:path";
 
 // scripts/src/plan/arbiter-retry.ts
 var ARBITER_TRIES = 2;
@@ -1666,227 +1659,6 @@ async function writeMetricsOrSay(s) {
   }
 }
 
-// scripts/src/coordinator/approval-place.ts
-import { isAbsolute, join as join5, relative } from "node:path";
-async function withApprovalPlace(s, job, use) {
-  if (job.isolation === "none")
-    return ok(
-      await use({
-        root: job.repo ?? rootOf(s, job.cwd),
-        cwd: job.cwd,
-        commit: null,
-        folder: (cwd) => cwd
-      })
-    );
-  const start2 = await startingCommit(s, job);
-  if (!start2.ok) return start2;
-  const { repo, commit } = start2.value;
-  const scratch = await withScratch(
-    {
-      runDir: s.runDir,
-      runId: s.runId,
-      repo,
-      commonDir: commonDirOfRepo(repo),
-      commit,
-      purpose: `preview-${job.id}`
-    },
-    async (root) => {
-      const folder = (cwd2) => inWorktree(root, repo, cwd2);
-      const cwd = folder(job.cwd);
-      const handed = await placeJobInputs(s, {
-        cwd,
-        inputs: job.inputs.filter((input) => input.fromJob !== null)
-      });
-      return handed.ok ? ok(await use({ root, cwd, commit, folder })) : handed;
-    }
-  );
-  return scratch.ok ? scratch.value : scratch;
-}
-function inWorktree(root, repo, cwd) {
-  const below = relative(repo, cwd);
-  return below.startsWith("..") || isAbsolute(below) ? cwd : join5(root, below);
-}
-
-// scripts/src/coordinator/authority.ts
-import { join as join6 } from "node:path";
-function authorityText(s, job) {
-  if (job.authority === null) return null;
-  const file = join6(s.env.home, CONFIG_DIR, "policy.yaml");
-  const text = readTextIfPresent(file);
-  const found = text === null ? void 0 : parsePolicy(text, file).policy?.approvals?.find((entry) => entry.id === job.authority);
-  return found === void 0 ? `names the authority \`${job.authority}\`, which the home policy does not hold any more` : `names the authority \`${job.authority}\` (\u201C${s.redact(found.words)}\u201D, until ${found.until}), which grants nothing by itself`;
-}
-
-// scripts/src/coordinator/preview.ts
-import { join as join7 } from "node:path";
-var PREVIEW_SHOWN = 1500;
-async function runPreview(s, job, o) {
-  if (job.preview?.kind !== "command") return null;
-  const { place } = o;
-  const attempt = jobState(s, job.id).attempts + 1;
-  if (place.commit !== null) {
-    const setUp = await setUpWorktree(s, job, attempt, place);
-    if (setUp !== null) return { ok: false, block: setUp };
-    const inputs = await placeJobInputs(s, { cwd: place.cwd, inputs: job.inputs });
-    if (!inputs.ok) return { ok: false, block: inputs.error };
-  }
-  const { command } = job.preview;
-  const label = `preview-${o.scope.slice(0, 12)}`;
-  const run = await runDeclaredCommand(s, {
-    argv: [command.command, ...command.args],
-    cwd: command.cwd === null ? place.cwd : place.folder(command.cwd),
-    timeoutMs: command.timeoutMs,
-    label,
-    jobId: job.id,
-    attempt,
-    maxOutputBytes: job.maxOutputBytes
-  });
-  const tail = run.stdoutTail.trim() || run.stderrTail.trim() || "nothing";
-  const stream = run.stdoutTail.trim() === "" ? "stderr" : "stdout";
-  const file = join7(jobDir(s.runDir, job.id), "checks", `${label}.${stream}.txt`);
-  const printed = tail.length <= PREVIEW_SHOWN ? tail : `(the last ${PREVIEW_SHOWN} characters; all of it is in \`${file}\`) \u2026 ${tail.slice(-PREVIEW_SHOWN)}`;
-  if (run.exitCode === 0 && run.spawnError === null)
-    return { ok: true, text: `the preview, run ${placeText(job, place)}, printed: ${printed}` };
-  const how = run.spawnError !== null ? `could not be run (${run.spawnError})` : run.timedOut ? "ran out of time" : `ended with ${run.exitCode ?? run.signal}`;
-  const argv = [command.command, ...command.args].map((part) => quoteShell(part)).join(" ");
-  return {
-    ok: false,
-    block: {
-      code: "preview-failed",
-      detail: `The preview \`${argv}\`, run ${placeText(job, place)}, ${how}: ${printed}`
-    }
-  };
-}
-function placeText(job, place) {
-  if (place.commit === null) return `in \`${place.cwd}\`, where the job will run`;
-  const work2 = job.dependsOn.length === 0 ? "" : ` with the work of ${job.dependsOn.map((id) => `\`${id}\``).join(", ")}`;
-  return `in a worktree like the job's own (${place.commit.slice(0, 12)}${work2}, without uncommitted changes)`;
-}
-
-// scripts/src/coordinator/approval.ts
-async function gateBeforeDispatch(s, job) {
-  const records = await decide(s, job);
-  const blocked = records?.find((record2) => record2.type === "job");
-  const code = blocked?.type === "job" ? blocked.patch.block?.code ?? null : null;
-  const runtime = job.route.chain[jobState(s, job.id).candidateIndex]?.runtime;
-  const record = runtime === void 0 ? void 0 : s.records.get(runtime);
-  traceGate(s, job, {
-    outcome: records === null ? "passed" : code === "needs-approval" ? "needs-approval" : "blocked",
-    controls: record === void 0 ? [] : checkControls(record, {
-      riskTier: job.riskTier,
-      writer: job.writer,
-      worktree: job.isolation === "worktree",
-      tools: job.tools.allowed
-    }),
-    scope: blocked?.type === "job" ? blocked.patch.block?.scope ?? null : null,
-    code
-  });
-  return records;
-}
-async function decide(s, job) {
-  const external = job.riskTier === RISK_TIERS[3];
-  if (!external && job.approval !== "require") return null;
-  const placed = await withApprovalPlace(s, job, (place) => decideIn(s, job, place));
-  return placed.ok ? placed.value : block(job.id, placed.error);
-}
-async function decideIn(s, job, place) {
-  const external = job.riskTier === RISK_TIERS[3];
-  const scope = await approvalScope(s, job, place);
-  const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
-  if (decided?.decision === "approved") return null;
-  if (decided?.decision === "denied")
-    return block(job.id, { code: "denied", detail: deniedText(job.id, decided.at) });
-  const preview = await runPreview(s, job, { scope, place });
-  if (preview !== null && !preview.ok) return block(job.id, preview.block);
-  if (external && s.graph.flags.yes && jobState(s, job.id).attempts === 0) {
-    await s.commit([
-      {
-        type: "approval",
-        approval: {
-          id: `flag-${job.id}-${scope.slice(0, 12)}`,
-          scope,
-          jobId: job.id,
-          words: approvalWords(s, job),
-          actor: s.graph.harness.name,
-          via: "flag",
-          at: isoTime(s.clock.now()),
-          note: null,
-          decision: "approved",
-          attested: true
-        }
-      }
-    ]);
-    return null;
-  }
-  return [
-    {
-      type: "job",
-      jobId: job.id,
-      patch: {
-        block: {
-          code: "needs-approval",
-          detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; ${preview.text}`,
-          scope
-        }
-      }
-    }
-  ];
-}
-var deniedText = (jobId, at) => `The user denied this scope (${at}), and the same scope is not asked for again in this run. A changed spec needs a new run; when what \`${jobId}\` depends on or a script that it runs changed, \`resume --retry ${jobId}\` asks for the new scope.`;
-var block = (jobId, value) => [
-  { type: "job", jobId, patch: { block: value } }
-];
-async function approvalScope(s, job, place) {
-  const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
-  const covered = {
-    runId: s.runId,
-    jobId: job.id,
-    // Work with an effect outside is approved for one attempt: what ran once does not run again on the same word.
-    attempt: job.riskTier === RISK_TIERS[3] ? jobState(s, job.id).attempts + 1 : null,
-    effect: job.effect,
-    cwd: job.cwd,
-    baseCommit: baseCommitOf(s, job),
-    // Base and dependencies merged: what the worktree will start from.
-    startCommit: place.commit,
-    setup: place.commit === null ? [] : s.graph.worktreeSetup,
-    ownedPaths: job.ownedPaths,
-    outputs: job.outputs,
-    tools: job.tools,
-    envAllow: job.invocation?.envAllow ?? [],
-    invocation: job.invocation,
-    preview: job.preview,
-    rollback: job.rollback,
-    verification: job.verification,
-    scripts: await scriptsOfScope(s, job, place),
-    briefSha256: fixedBriefSha256(s, job),
-    dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
-    runtime: candidate?.runtime ?? null,
-    model: candidate?.model ?? null
-  };
-  return sha256(canonicalize(covered) ?? "");
-}
-function approvalWords(s, job) {
-  const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
-  const where = job.isolation === "worktree" ? `a worktree of its own (\`${worktreePath(s.runDir, job.id)}\`, from \`${job.repo ?? job.cwd}\`)` : `\`${job.cwd}\``;
-  return [
-    `\`${job.id}\` (${job.effect}, ${job.riskTier}) in ${where} by \`${candidate?.runtime ?? "?"}\`${candidate?.model ? ` with model \`${candidate.model}\`` : ""}`,
-    job.invocation === null ? `does: ${clip(job.prompt ?? job.expectedOutput)}` : `runs \`${shell([job.invocation.command, ...job.invocation.args])}\``,
-    job.ownedPaths.length > 0 ? `may write ${job.ownedPaths.map((p) => `\`${p}\``).join(", ")}` : null,
-    (job.invocation?.envAllow.length ?? 0) > 0 ? `is given ${job.invocation?.envAllow.map((name2) => `\`${name2}\``).join(", ")}` : null,
-    job.preview === null ? null : `preview: ${planText(job.preview)}`,
-    job.rollback === null ? null : `rollback, shown and never run by us: ${planText(job.rollback)}`,
-    authorityText(s, job)
-  ].filter((part) => part !== null).join("; ");
-}
-var clip = (text) => {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > 300 ? `${line.slice(0, 299)}\u2026` : line;
-};
-var shell = (argv) => argv.map((part) => quoteShell(part)).join(" ");
-function planText(text) {
-  return text.kind === "text" ? clip(text.text) : `\`${shell([text.command.command, ...text.command.args])}\``;
-}
-
 // scripts/src/coordinator/inbox-apply.ts
 var done = (message) => ({ ok: true, code: "applied", message });
 var refuse = (code, message) => ({ ok: false, code, message });
@@ -1964,11 +1736,11 @@ async function native(s, scheduler, job, command) {
   return done(`\`${job.id}\` is ${now.status}${now.reason === null ? "" : ` (${now.reason})`}.`);
 }
 async function decideApproval(s, scheduler, job, command) {
-  const block2 = jobState(s, job.id).block;
-  if (block2?.code !== "needs-approval" || block2.scope !== command.scope)
+  const block = jobState(s, job.id).block;
+  if (block?.code !== "needs-approval" || block.scope !== command.scope)
     return refuse(
       "scope-not-asked",
-      block2?.code === "needs-approval" ? `\`${job.id}\` now asks for another scope: \`${block2.scope}\`. Read \`next\` again.` : `\`${job.id}\` waits for no approval.`
+      block?.code === "needs-approval" ? `\`${job.id}\` now asks for another scope: \`${block.scope}\`. Read \`next\` again.` : `\`${job.id}\` waits for no approval.`
     );
   const decision = command.kind === "approve" ? "approved" : "denied";
   const at = isoTime(s.clock.now());
@@ -2121,16 +1893,16 @@ function notAccepted(s, outcomes) {
 }
 
 // scripts/src/coordinator/leftovers.ts
-import { join as join8 } from "node:path";
+import { join as join5 } from "node:path";
 var TEMPORARY = /\.(\d+)\.\d+\.tmp$/;
 function removeLeftovers(runDir) {
-  const inbox = join8(runDir, RUN_FILES.inbox);
-  const supervisor = join8(runDir, RUN_FILES.supervisor);
-  const supervisors = namesIn(supervisor).map((name2) => join8(supervisor, name2));
-  for (const dir of [runDir, inbox, join8(inbox, "answered"), ...supervisors])
+  const inbox = join5(runDir, RUN_FILES.inbox);
+  const supervisor = join5(runDir, RUN_FILES.supervisor);
+  const supervisors = namesIn(supervisor).map((name2) => join5(supervisor, name2));
+  for (const dir of [runDir, inbox, join5(inbox, "answered"), ...supervisors])
     for (const name2 of namesIn(dir)) {
       const pid = TEMPORARY.exec(name2)?.[1];
-      if (pid !== void 0 && !isAlive(Number(pid))) remove(join8(dir, name2));
+      if (pid !== void 0 && !isAlive(Number(pid))) remove(join5(dir, name2));
     }
 }
 var isAlive = (pid) => startTime(pid) !== null || signal(pid, 0);
@@ -2149,7 +1921,7 @@ function remove(path) {
 }
 
 // scripts/src/coordinator/open-session.ts
-import { join as join10 } from "node:path";
+import { join as join7 } from "node:path";
 
 // scripts/src/evidence/events-log.ts
 var EVENTS_LIMITS = {
@@ -2237,7 +2009,7 @@ function lastSeq(line) {
 }
 
 // scripts/src/coordinator/plane.ts
-import { join as join9 } from "node:path";
+import { join as join6 } from "node:path";
 var DECISION_LIMITS = {
   maxRecords: POLICY.TRACE_MAX_RECORDS.value,
   maxBytes: POLICY.TRACE_MAX_BYTES.value,
@@ -2246,7 +2018,7 @@ var DECISION_LIMITS = {
 var decisionRef = (spanId) => `${RUN_FILES.decisions}#${spanId}`;
 function createPlane(s) {
   const root = s.graph.workspaceRoots[0];
-  const file = join9(s.runDir, RUN_FILES.decisions);
+  const file = join6(s.runDir, RUN_FILES.decisions);
   let log = null;
   let asked = 0;
   let malformed = s.store.state.plane?.reason === "malformed";
@@ -2380,7 +2152,7 @@ function copyCalibration(s, identity) {
   const record = recordFor(file, identity);
   if (record === null) return;
   replaceFile(
-    join9(s.runDir, RUN_FILES.calibration),
+    join6(s.runDir, RUN_FILES.calibration),
     `${JSON.stringify({ schemaVersion: 1, records: [record] }, null, 2)}
 `
   );
@@ -2558,12 +2330,12 @@ function sessionOf(o, run) {
     records,
     adapters: adaptersOf(graph),
     events: openEventsLog({
-      file: join10(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
+      file: join7(supervisorDir(o.runDir, supervisorRunId), RUN_FILES.events),
       runId: graph.runId,
       now: o.clock.now,
       redact
     }),
-    trace: openTrace({ file: join10(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
+    trace: openTrace({ file: join7(o.runDir, RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
     secretValues,
     cancelledJobs: /* @__PURE__ */ new Set(),
     observation: createObservation({
@@ -2767,7 +2539,7 @@ async function piecesOf(s, job, attempt) {
 var piece = (label, provenance, contentClass, text) => text === null || text === "" ? null : { label, provenance, contentClass, text };
 
 // scripts/src/coordinator/revalidate.ts
-import { join as join11 } from "node:path";
+import { join as join8 } from "node:path";
 async function revalidate(s) {
   const stale = /* @__PURE__ */ new Set();
   const records = [];
@@ -2821,7 +2593,7 @@ async function inputsNow(s, job, last) {
   return Promise.all(
     job.inputs.map(async (input) => {
       if (input.fromJob === null)
-        return { path: input.path, sha256: (await sha256File(join11(cwd, input.path)))?.sha256 ?? "" };
+        return { path: input.path, sha256: (await sha256File(join8(cwd, input.path)))?.sha256 ?? "" };
       const source = jobState(s, input.fromJob).attemptRecords.at(-1);
       return {
         path: input.path,
@@ -2843,7 +2615,7 @@ async function outputReasons(s, job, last) {
   const place = knownWorkplace(s, job, last);
   const reasons = [];
   for (const artifact of last.artifacts) {
-    const found = await sha256File(join11(place.cwd, artifact.path));
+    const found = await sha256File(join8(place.cwd, artifact.path));
     if (found?.sha256 === artifact.sha256 || place.worktree === null && changedLater(s, job, artifact.path))
       continue;
     reasons.push(
@@ -2874,7 +2646,7 @@ function changedLater(s, job, path) {
 import { dirname as dirname3, resolve as resolve2 } from "node:path";
 
 // scripts/src/coordinator/agent-sessions.ts
-import { join as join12 } from "node:path";
+import { join as join9 } from "node:path";
 function planSession(s, job, o) {
   const keep = (s.index.dependents.get(job.id) ?? []).some(
     (id) => s.index.byId.get(id)?.session?.fromJob === job.id
@@ -2882,21 +2654,21 @@ function planSession(s, job, o) {
   const store = keep || job.session !== null ? storeFor(s, o.adapter.id) : null;
   if (job.session === null) return ok({ resume: null, keep, store, usedBefore: null });
   const { fromJob, mode } = job.session;
-  const block2 = (why) => err({
+  const block = (why) => err({
     code: "session-unsupported",
     detail: `cannot ${mode} the session of \`${fromJob}\`: ${why}`
   });
   const last = jobState(s, fromJob).attemptRecords.at(-1);
   const from = readSession(s, fromJob);
   if (last === void 0 || from === null || from.attempt !== last.attempt)
-    return block2("no session of its last attempt is recorded");
+    return block("no session of its last attempt is recorded");
   if (from.runtime !== o.adapter.id)
-    return block2(`it ended on \`${from.runtime}\`, and this job is planned on \`${o.adapter.id}\``);
-  if (!from.kept) return block2("it was not kept");
+    return block(`it ended on \`${from.runtime}\`, and this job is planned on \`${o.adapter.id}\``);
+  if (!from.kept) return block("it was not kept");
   const scope = o.adapter.sessionScope?.[mode];
-  if (scope === void 0) return block2(`nobody proved that \`${o.adapter.id}\` can`);
+  if (scope === void 0) return block(`nobody proved that \`${o.adapter.id}\` can`);
   if (scope === "folder" && from.folder !== o.place.cwd)
-    return block2(
+    return block(
       `\`${o.adapter.id}\` goes on only in the folder it was made in, \`${from.folder}\`, and this job works in \`${o.place.cwd}\``
     );
   return ok({ resume: { handle: from.handle, mode }, keep, store, usedBefore: from.threadUsage });
@@ -2936,7 +2708,7 @@ function ownUsage(adapter, plan, usage) {
   };
 }
 function storeFor(s, runtime) {
-  const folder = join12(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
+  const folder = join9(s.runDir, RUN_FILES.supervisor, "sessions", runtime);
   ensureDir(folder);
   return folder;
 }
@@ -2949,6 +2721,22 @@ function readSession(s, jobId) {
   } catch {
     return null;
   }
+}
+
+// scripts/src/coordinator/cancel-slot.ts
+function cancelSlot() {
+  let asked = null;
+  let target = null;
+  return {
+    set(mode) {
+      asked = mode;
+      target?.(mode);
+    },
+    connect(cancel2) {
+      target = cancel2;
+      if (asked !== null) cancel2(asked);
+    }
+  };
 }
 
 // scripts/src/coordinator/event-writer.ts
@@ -3076,7 +2864,7 @@ async function look(s, o) {
 }
 
 // scripts/src/coordinator/attempt.ts
-async function runAttempt(s, job, onLive) {
+async function runAttempt(s, job, { approved, onLive }) {
   const state = jobState(s, job.id);
   const ordinal = state.attemptRecords.length + 1;
   const candidate = job.route.chain[state.candidateIndex];
@@ -3097,6 +2885,8 @@ async function runAttempt(s, job, onLive) {
   const prepared = await prepare(s, { job, ordinal, agent: adapter.agent });
   if (!prepared.ok) return endWithBlock(s, job, ordinal, prepared.block);
   const { place, briefing, before } = prepared;
+  const outdated = await changedSinceApproval(s, job, { approved, place });
+  if (outdated !== null) return endWithBlock(s, job, ordinal, outdated);
   const session = planSession(s, job, { adapter, place });
   if (!session.ok) return endWithBlock(s, job, ordinal, session.error);
   const startWith = (known) => adapter.start({
@@ -3365,20 +3155,6 @@ function exitPatch(s, result) {
     flags: [...result.flags]
   };
 }
-function cancelSlot() {
-  let asked = null;
-  let target = null;
-  return {
-    set(mode) {
-      asked = mode;
-      target?.(mode);
-    },
-    connect(cancel2) {
-      target = cancel2;
-      if (asked !== null) cancel2(asked);
-    }
-  };
-}
 
 // scripts/src/coordinator/scheduler.ts
 function createScheduler(s, wake) {
@@ -3395,21 +3171,22 @@ function createScheduler(s, wake) {
   };
   const start2 = async (job) => {
     const gate = await gateBeforeDispatch(s, job);
-    if (gate !== null) {
-      await s.commit(gate);
+    if (!gate.pass) {
+      await s.commit(gate.records);
       await settled(job.id);
       return;
     }
     if (candidateOf(s, job)?.kind === "internal") {
-      await openNativeAttempt(s, job);
+      await openNativeAttempt(s, job, gate.approved);
       return;
     }
-    await runAttempt(s, job, (handle) => {
+    const onLive = (handle) => {
       const entry = live.get(job.id);
       if (entry === void 0) return;
       entry.handle = handle;
       if (stopped !== null) handle.cancel(stopped);
-    });
+    };
+    await runAttempt(s, job, { approved: gate.approved, onLive });
     await settled(job.id);
   };
   const settled = async (jobId) => {
@@ -3701,7 +3478,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = watch(join13(runDir, RUN_FILES.inbox), () => wake.ring());
+    const watcher = watch(join10(runDir, RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {

@@ -21,6 +21,7 @@ import {
 } from "./verdict.validate.mjs";
 import {
   boundReasons,
+  changedScope,
   filesOfCommand,
   nativeIndependence,
   outcomesOfRound,
@@ -28,6 +29,7 @@ import {
   outsideFilesOfCommand,
   ownedBy,
   plainPath,
+  scriptsOfScope,
   writeScripts
 } from "./accept.mjs";
 import {
@@ -60,6 +62,7 @@ import {
   nativeFiles
 } from "./view.mjs";
 import {
+  checkControls,
   confident,
   controlStrength,
   decideAfterFailure,
@@ -105,7 +108,8 @@ import {
 import {
   MOCK,
   familyOfProvider,
-  isLive
+  isLive,
+  parsePolicy
 } from "./unsupported.mjs";
 import {
   looksSecretName
@@ -118,9 +122,13 @@ import {
   SUPERVISION
 } from "./dispatch.mjs";
 import {
+  CONFIG_DIR,
   INPUTS_DIR,
   REPORTS_DIR,
   RUN_FILES
+} from "./dispatch.mjs";
+import {
+  quoteShell
 } from "./dispatch.mjs";
 import {
   PRIVATE_FILE,
@@ -159,6 +167,155 @@ import {
 
 // scripts/src/coordinator/secret-values.ts
 var secretValuesOf = (env) => Object.entries(env.all()).filter(([name, value]) => looksSecretName(name) && value.length >= 8).map(([, value]) => value);
+
+// scripts/src/coordinator/min-heap.ts
+function createMinHeap() {
+  const items = [];
+  const swap = (a, b) => {
+    const held = items[a];
+    items[a] = items[b];
+    items[b] = held;
+  };
+  return {
+    push(value) {
+      items.push(value);
+      for (let at = items.length - 1; at > 0; ) {
+        const parent = at - 1 >> 1;
+        if (items[parent] <= items[at]) break;
+        swap(parent, at);
+        at = parent;
+      }
+    },
+    pop() {
+      const top = items[0];
+      const last = items.pop();
+      if (top === void 0 || last === void 0 || items.length === 0) return top;
+      items[0] = last;
+      for (let at = 0; ; ) {
+        const left = 2 * at + 1;
+        const right = left + 1;
+        let least = at;
+        if (left < items.length && items[left] < items[least]) least = left;
+        if (right < items.length && items[right] < items[least]) least = right;
+        if (least === at) return top;
+        swap(at, least);
+        at = least;
+      }
+    },
+    get size() {
+      return items.length;
+    }
+  };
+}
+
+// scripts/src/coordinator/readiness.ts
+function indexJobs(jobs) {
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const dependents = new Map(jobs.map((job) => [job.id, []]));
+  for (const job of jobs) for (const id of job.dependsOn) dependents.get(id)?.push(job.id);
+  return { byId, dependents };
+}
+var succeeded = (job) => job.status === "success" && job.outcome !== "rejected";
+var accepted = (job) => succeeded(job) && job.outcome === "accepted";
+var needOf = (dependent) => dependent?.riskTier === "R3" ? accepted : succeeded;
+function createReadiness(index, state) {
+  const unmet = /* @__PURE__ */ new Map();
+  const was = /* @__PURE__ */ new Map();
+  const queue = /* @__PURE__ */ new Map();
+  const order = createMinHeap();
+  const consider = (id) => {
+    const job = index.byId.get(id);
+    const now = state().jobs[id];
+    if (job === void 0 || now === void 0) return;
+    if (now.status === "queued" && unmet.get(id) === 0 && isFree(now)) {
+      if (!queue.has(job.index)) {
+        queue.set(job.index, job);
+        order.push(job.index);
+      }
+    } else queue.delete(job.index);
+  };
+  for (const [id, job] of index.byId) {
+    const met = needOf(job);
+    const open = job.dependsOn.filter((dependency) => {
+      const dependencyState = state().jobs[dependency];
+      return dependencyState === void 0 || !met(dependencyState);
+    });
+    unmet.set(id, open.length);
+    const own = state().jobs[id];
+    was.set(id, {
+      succeeded: own !== void 0 && succeeded(own),
+      accepted: own !== void 0 && accepted(own)
+    });
+  }
+  for (const id of index.byId.keys()) consider(id);
+  return {
+    take(limit) {
+      const passed = [];
+      let found = null;
+      while (found === null) {
+        const key = order.pop();
+        if (key === void 0) break;
+        const job = queue.get(key);
+        if (job === void 0) continue;
+        if (limit(job)) {
+          queue.delete(key);
+          found = job;
+        } else passed.push(key);
+      }
+      for (const key of passed) order.push(key);
+      return found;
+    },
+    changed(id) {
+      const now = state().jobs[id];
+      if (now === void 0) return;
+      const before = was.get(id);
+      const after = { succeeded: succeeded(now), accepted: accepted(now) };
+      if (before?.succeeded !== after.succeeded || before.accepted !== after.accepted) {
+        was.set(id, after);
+        for (const dependent of index.dependents.get(id) ?? []) {
+          const key = index.byId.get(dependent)?.riskTier === "R3" ? "accepted" : "succeeded";
+          if (before?.[key] === after[key]) continue;
+          unmet.set(dependent, (unmet.get(dependent) ?? 0) + (after[key] ? -1 : 1));
+          consider(dependent);
+        }
+      }
+      consider(id);
+    },
+    offer: consider,
+    get size() {
+      return queue.size;
+    }
+  };
+}
+function isFree(job) {
+  const last = job.attemptRecords.at(-1);
+  const open = last !== void 0 && (last.status === "queued" || last.status === "running");
+  return !open && job.notBefore === null;
+}
+function transitiveDependents(index, id) {
+  const seen = /* @__PURE__ */ new Set([id]);
+  const out = [];
+  const queue = [id];
+  for (let at = 0; at < queue.length; at++)
+    for (const next of index.dependents.get(queue[at]) ?? [])
+      if (!seen.has(next)) {
+        seen.add(next);
+        out.push(next);
+        queue.push(next);
+      }
+  return out;
+}
+function transitiveDependencies(index, id) {
+  const seen = /* @__PURE__ */ new Set();
+  const stack = [...index.byId.get(id)?.dependsOn ?? []];
+  while (stack.length > 0) {
+    const next = stack.pop();
+    if (seen.has(next)) continue;
+    seen.add(next);
+    stack.push(...index.byId.get(next)?.dependsOn ?? []);
+  }
+  return [...seen].sort((a, b) => (index.byId.get(a)?.index ?? 0) - (index.byId.get(b)?.index ?? 0));
+}
 
 // scripts/src/coordinator/trace-points.ts
 var RELATION = {
@@ -388,155 +545,6 @@ function traceReport(s, bytes) {
     kind: "report",
     payload: { status: s.store.state.status, bytes, traceStatus: status.status, lost: status.lost }
   });
-}
-
-// scripts/src/coordinator/min-heap.ts
-function createMinHeap() {
-  const items = [];
-  const swap = (a, b) => {
-    const held = items[a];
-    items[a] = items[b];
-    items[b] = held;
-  };
-  return {
-    push(value) {
-      items.push(value);
-      for (let at = items.length - 1; at > 0; ) {
-        const parent = at - 1 >> 1;
-        if (items[parent] <= items[at]) break;
-        swap(parent, at);
-        at = parent;
-      }
-    },
-    pop() {
-      const top = items[0];
-      const last = items.pop();
-      if (top === void 0 || last === void 0 || items.length === 0) return top;
-      items[0] = last;
-      for (let at = 0; ; ) {
-        const left = 2 * at + 1;
-        const right = left + 1;
-        let least = at;
-        if (left < items.length && items[left] < items[least]) least = left;
-        if (right < items.length && items[right] < items[least]) least = right;
-        if (least === at) return top;
-        swap(at, least);
-        at = least;
-      }
-    },
-    get size() {
-      return items.length;
-    }
-  };
-}
-
-// scripts/src/coordinator/readiness.ts
-function indexJobs(jobs) {
-  const byId = new Map(jobs.map((job) => [job.id, job]));
-  const dependents = new Map(jobs.map((job) => [job.id, []]));
-  for (const job of jobs) for (const id of job.dependsOn) dependents.get(id)?.push(job.id);
-  return { byId, dependents };
-}
-var succeeded = (job) => job.status === "success" && job.outcome !== "rejected";
-var accepted = (job) => succeeded(job) && job.outcome === "accepted";
-var needOf = (dependent) => dependent?.riskTier === "R3" ? accepted : succeeded;
-function createReadiness(index, state) {
-  const unmet = /* @__PURE__ */ new Map();
-  const was = /* @__PURE__ */ new Map();
-  const queue = /* @__PURE__ */ new Map();
-  const order = createMinHeap();
-  const consider = (id) => {
-    const job = index.byId.get(id);
-    const now = state().jobs[id];
-    if (job === void 0 || now === void 0) return;
-    if (now.status === "queued" && unmet.get(id) === 0 && isFree(now)) {
-      if (!queue.has(job.index)) {
-        queue.set(job.index, job);
-        order.push(job.index);
-      }
-    } else queue.delete(job.index);
-  };
-  for (const [id, job] of index.byId) {
-    const met = needOf(job);
-    const open = job.dependsOn.filter((dependency) => {
-      const dependencyState = state().jobs[dependency];
-      return dependencyState === void 0 || !met(dependencyState);
-    });
-    unmet.set(id, open.length);
-    const own = state().jobs[id];
-    was.set(id, {
-      succeeded: own !== void 0 && succeeded(own),
-      accepted: own !== void 0 && accepted(own)
-    });
-  }
-  for (const id of index.byId.keys()) consider(id);
-  return {
-    take(limit) {
-      const passed = [];
-      let found = null;
-      while (found === null) {
-        const key = order.pop();
-        if (key === void 0) break;
-        const job = queue.get(key);
-        if (job === void 0) continue;
-        if (limit(job)) {
-          queue.delete(key);
-          found = job;
-        } else passed.push(key);
-      }
-      for (const key of passed) order.push(key);
-      return found;
-    },
-    changed(id) {
-      const now = state().jobs[id];
-      if (now === void 0) return;
-      const before = was.get(id);
-      const after = { succeeded: succeeded(now), accepted: accepted(now) };
-      if (before?.succeeded !== after.succeeded || before.accepted !== after.accepted) {
-        was.set(id, after);
-        for (const dependent of index.dependents.get(id) ?? []) {
-          const key = index.byId.get(dependent)?.riskTier === "R3" ? "accepted" : "succeeded";
-          if (before?.[key] === after[key]) continue;
-          unmet.set(dependent, (unmet.get(dependent) ?? 0) + (after[key] ? -1 : 1));
-          consider(dependent);
-        }
-      }
-      consider(id);
-    },
-    offer: consider,
-    get size() {
-      return queue.size;
-    }
-  };
-}
-function isFree(job) {
-  const last = job.attemptRecords.at(-1);
-  const open = last !== void 0 && (last.status === "queued" || last.status === "running");
-  return !open && job.notBefore === null;
-}
-function transitiveDependents(index, id) {
-  const seen = /* @__PURE__ */ new Set([id]);
-  const out = [];
-  const queue = [id];
-  for (let at = 0; at < queue.length; at++)
-    for (const next of index.dependents.get(queue[at]) ?? [])
-      if (!seen.has(next)) {
-        seen.add(next);
-        out.push(next);
-        queue.push(next);
-      }
-  return out;
-}
-function transitiveDependencies(index, id) {
-  const seen = /* @__PURE__ */ new Set();
-  const stack = [...index.byId.get(id)?.dependsOn ?? []];
-  while (stack.length > 0) {
-    const next = stack.pop();
-    if (seen.has(next)) continue;
-    seen.add(next);
-    stack.push(...index.byId.get(next)?.dependsOn ?? []);
-  }
-  return [...seen].sort((a, b) => (index.byId.get(a)?.index ?? 0) - (index.byId.get(b)?.index ?? 0));
 }
 
 // scripts/src/run/changes.ts
@@ -774,6 +782,9 @@ function decodeFingerprint(text) {
   }
 }
 
+// scripts/src/coordinator/approval-place.ts
+import { isAbsolute as isAbsolute2, join as join5, relative as relative2 } from "node:path";
+
 // scripts/src/coordinator/briefing.ts
 import { join as join2 } from "node:path";
 
@@ -927,10 +938,10 @@ function oneDependency(d, o) {
   };
   const bytes = Buffer.byteLength(d.resultText ?? "");
   const fits = bytes <= SUPERVISION.dependencyInlineBytes && bytes <= o.inlineLeft;
-  let block = "";
+  let block2 = "";
   if (d.resultText === null || d.resultText === "") facts.push("It left no text.");
   else if (fits)
-    block = `
+    block2 = `
 
 Its final text:
 
@@ -943,9 +954,9 @@ DATA ${o.nonce}>>>`;
   return {
     text: `### ${code(d.jobId)}
 
-${list(facts)}${block}`,
+${list(facts)}${block2}`,
     material,
-    inlineBytes: block === "" ? 0 : bytes
+    inlineBytes: block2 === "" ? 0 : bytes
   };
 }
 function deliverSection(job) {
@@ -967,8 +978,8 @@ ${lines.join("\n")}`;
 
 // scripts/src/host/safe-path.ts
 import { join } from "node:path";
-function resolveInside(root, relative5) {
-  const words = safeRelative(relative5);
+function resolveInside(root, relative6) {
+  const words = safeRelative(relative6);
   if (!words.ok) return words;
   let at = root;
   for (const part of words.value.split("/")) {
@@ -978,14 +989,14 @@ function resolveInside(root, relative5) {
     if (stat.isSymbolicLink())
       return err({
         code: "symlink",
-        path: relative5,
-        detail: `\`${relative5}\` leads through a symbolic link`
+        path: relative6,
+        detail: `\`${relative6}\` leads through a symbolic link`
       });
   }
   return ok(join(root, words.value));
 }
-async function hashInside(root, relative5) {
-  return withFile(root, relative5, async (fd, stat) => {
+async function hashInside(root, relative6) {
+  return withFile(root, relative6, async (fd, stat) => {
     const hash2 = createHash("sha256");
     let bytes = 0;
     for await (const chunk of chunks(fd)) {
@@ -995,10 +1006,10 @@ async function hashInside(root, relative5) {
     return ok({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
   });
 }
-function namesInside(root, relative5) {
+function namesInside(root, relative6) {
   const names2 = withParent(
     root,
-    relative5,
+    relative6,
     { create: false },
     (base, name) => lstatSync(`${base}/${name}`).isDirectory() ? ok(readdirSync(`${base}/${name}`)) : ok([])
   );
@@ -1198,17 +1209,870 @@ function readBounded(path) {
 }
 var deliversBrief = (job, agent) => agent || job.invocation?.stdin === "prompt";
 
+// scripts/src/coordinator/scratch.ts
+import { join as join4 } from "node:path";
+
+// scripts/src/plan/resume.ts
+function decideAfterInterruption(input) {
+  const { job, jobState: jobState2, attempt, processGone } = input;
+  if (!processGone)
+    return {
+      action: "unsettled",
+      reason: "process-not-gone",
+      detail: "its process could not be proven gone, so nothing may start in its place"
+    };
+  const started = mayHaveStarted(attempt);
+  if (started && (job.riskTier === "R3" || job.effect === "external-destructive"))
+    return {
+      action: "unsettled",
+      reason: "external-effect",
+      detail: "it died after its start and what it did outside is unknown; only `resume --retry` with a fresh approval runs it again"
+    };
+  if (started && job.writer && job.isolation === "none")
+    return {
+      action: "block",
+      reason: "interrupted-writer",
+      detail: "it may have left half an edit in the shared checkout: look at it, then `resume --retry` this job"
+    };
+  if (jobState2.resumes >= SUPERVISION.resumeAttemptsMax)
+    return {
+      action: "block",
+      reason: "resume-limit",
+      detail: `it was interrupted and started again ${jobState2.resumes} times, which is the limit`
+    };
+  const why = started ? job.writer ? "isolated-writer" : "observer" : "never-started";
+  return { action: "resume", reason: why, detail: RESUMED[why] };
+}
+var RESUMED = {
+  "never-started": "it had not started",
+  "isolated-writer": "its edits are in its own worktree and kept aside; a new attempt starts from nothing",
+  observer: "it changes no files, so it may start again"
+};
+var mayHaveStarted = (attempt) => attempt.status !== "queued" || attempt.startedAt !== null || attempt.pid !== null;
+
+// scripts/src/prove/review-findings.ts
+var VERDICT_LINE = /^[\s>#*_-]*(?:overall\s+)?verdict[\s*_]*:[\s*_`]*(pass|fail|blocked)(?![a-z])[^\n]{0,200}$/gim;
+var FINDING_LINE = /^[\s>#*_-]*finding(?:[ \t]+\d{1,3})?[\s*_]*:[ \t*_]*(\S[^\n]*)$/gim;
+var NOTHING = /^(?:none|nothing|n\/a|-)[.!]?$/i;
+function readReview(text) {
+  const words = [...text.matchAll(VERDICT_LINE)].map((match) => match[1]?.toLowerCase());
+  const findings = [...text.matchAll(FINDING_LINE)].map((match) => (match[1] ?? "").replace(/[\s*_]+$/, "")).filter((finding) => finding !== "" && !NOTHING.test(finding));
+  return { verdict: words.at(-1) ?? null, findings };
+}
+var findsFault = ({ verdict, findings }) => findings.length > 0 || verdict !== null && verdict !== "pass";
+var isReview = (job) => job.task === "review" || job.task === "audit" || job.task === "security";
+var FINDING_FLAG = "review-finding";
+function openFindings(graph, state) {
+  const found = /* @__PURE__ */ new Map();
+  for (const job of graph.jobs) {
+    if (!isReview(job)) continue;
+    const attempt = currentAttempt(state, job.id);
+    if (attempt?.status !== "success" || !attempt.flags.includes(FINDING_FLAG)) continue;
+    for (const id of job.dependsOn) found.set(id, [...found.get(id) ?? [], job.id]);
+  }
+  return found;
+}
+
+// scripts/src/coordinator/verdicts.ts
+function readAnswer(s, o) {
+  const parsed = parseVerdict(o.text);
+  if (!parsed.ok)
+    return err({
+      code: parsed.error[0]?.code ?? "malformed-verdict",
+      detail: parsed.error.map((d) => d.message).join(" ") || "no verdict in the answer"
+    });
+  return checkVerdict({ verdict: parsed.value, arbiter: o.arbiter, state: s.store.state });
+}
+async function applyNativeVerdict(s, o) {
+  const parsed = parseVerdict(o.text);
+  if (!parsed.ok)
+    return err({
+      code: parsed.error[0]?.code ?? "malformed-verdict",
+      detail: parsed.error.map((d) => d.message).join(" ")
+    });
+  const arbiter = s.store.state.arbiters.find((a) => a.bundleSha256 === parsed.value.bundleSha256);
+  if (arbiter === void 0 || arbiter.status === "superseded")
+    return err({
+      code: "stale-verdict",
+      detail: "The verdict names a bundle that is not, or no longer, being asked about. Read `next` for the current one."
+    });
+  if (arbiter.via !== "native")
+    return err({
+      code: "not-asked",
+      detail: `\`${arbiter.arbiterId}\` is a call of the coordinator's own: only its own process answers it.`
+    });
+  if (arbiter.status === "answered")
+    return err({ code: "already-answered", detail: `\`${arbiter.arbiterId}\` has its verdict already.` });
+  const checked = checkVerdict({ verdict: parsed.value, arbiter, state: s.store.state });
+  if (!checked.ok) return err(checked.error);
+  const independence = nativeIndependence({
+    handle: o.handle,
+    arbiter,
+    state: s.store.state,
+    graph: s.graph
+  });
+  const answers = [{ arbiter, verdict: checked.value, independence, handle: o.handle }];
+  return ok(await recordRound(s, { answers, waiting: /* @__PURE__ */ new Set() }));
+}
+async function recordRound(s, o) {
+  const effective = effectiveOfRound({
+    verdicts: o.answers.map((answer) => answer.verdict),
+    graph: s.graph,
+    state: s.store.state,
+    findings: openFindings(s.graph, s.store.state)
+  }).filter((one) => !transitiveDependencies(s.index, one.jobId).some((id) => o.waiting.has(id)));
+  const round = outcomesOfRound({
+    graph: s.graph,
+    state: s.store.state,
+    answers: o.answers.map((answer) => ({
+      arbiter: answer.arbiter,
+      independence: answer.independence,
+      effective: effective.filter((one) => judged(answer.arbiter, one))
+    }))
+  });
+  const now = isoTime(s.clock.now());
+  const records2 = o.answers.map((answer) => ({
+    type: "arbiter",
+    arbiter: answeredEntry(s, answer, { effective, now })
+  }));
+  for (const outcome of round.outcomes) {
+    records2.push({
+      type: "attempt",
+      jobId: outcome.jobId,
+      attempt: outcome.attempt,
+      patch: {
+        acceptance: outcome.acceptance,
+        c3Verdict: outcome.c3Verdict,
+        arbitration: outcome.arbitration,
+        ...outcome.reason === null ? {} : { reason: outcome.reason }
+      }
+    });
+    records2.push({ type: "job", jobId: outcome.jobId, patch: { outcomeBlock: outcome.outcomeBlock } });
+  }
+  for (const dead of round.rejectedDependents) records2.push(...blockRejected(s, dead));
+  await s.commit(records2);
+  for (const outcome of round.outcomes) {
+    const by = o.answers.find((answer) => answer.arbiter.arbiterId === outcome.arbitration?.arbiterId);
+    traceVerdict(s, (by ?? o.answers[0]).arbiter, outcome);
+  }
+  return round;
+}
+var judged = (arbiter, one) => arbiter.attempts.some((a) => a.jobId === one.jobId && a.attempt === one.attempt);
+function answeredEntry(s, { arbiter, verdict, independence, handle }, o) {
+  const own = new Map(o.effective.map((e) => [`${e.jobId}#${e.attempt}`, e]));
+  return {
+    ...arbiter,
+    status: "answered",
+    answeredAt: o.now,
+    overall: verdict.overall,
+    handle,
+    independence,
+    attempts: arbiter.attempts.map((a) => {
+      const one = own.get(`${a.jobId}#${a.attempt}`);
+      return {
+        ...a,
+        verdict: one?.own ?? null,
+        reasons: boundReasons((one?.reasons ?? []).map((r) => s.redact(r)))
+      };
+    })
+  };
+}
+function blockRejected(s, dead, o = {}) {
+  const job = jobState(s, dead.jobId);
+  if (job.status !== "queued" && o.ended !== true) return [];
+  if (job.block?.code === "dependency-rejected") return [];
+  return [
+    {
+      type: "job",
+      jobId: dead.jobId,
+      patch: {
+        block: {
+          code: "dependency-rejected",
+          detail: `\`${dead.dependency}\` was rejected, and this job depends on it.`
+        },
+        pendingAttempt: null
+      }
+    }
+  ];
+}
+function failedCall(s, o) {
+  const refs = o.arbiter.attempts.filter(
+    (a) => currentAttempt(s.store.state, a.jobId)?.attempt === a.attempt
+  );
+  return [
+    {
+      type: "arbiter",
+      arbiter: {
+        ...o.arbiter,
+        status: "failed",
+        answeredAt: isoTime(s.clock.now()),
+        reason: s.redact(o.reason)
+      }
+    },
+    ...o.block ? blockOutcomes(s, refs, {
+      code: "arbiter-blocked",
+      detail: `The arbiter gave no usable verdict: ${s.redact(o.reason)}`
+    }) : []
+  ];
+}
+function blockOutcomes(s, refs, block2) {
+  return refs.filter((ref) => jobState(s, ref.jobId).outcomeBlock?.code !== block2.code).map((ref) => ({ type: "job", jobId: ref.jobId, patch: { outcomeBlock: block2 } }));
+}
+
+// scripts/src/coordinator/dependents.ts
+function isDeadEnd(s, jobId) {
+  const job = jobState(s, jobId);
+  if (job.status === "failed") return true;
+  return job.status === "blocked" && job.block !== null && !(job.block.code in REOPENABLE_BLOCKS) || job.status === "blocked" && job.block === null;
+}
+function blockDependents(s, jobId) {
+  if (!isDeadEnd(s, jobId)) return [];
+  const records2 = [];
+  for (const id of transitiveDependents(s.index, jobId)) {
+    const job = jobState(s, id);
+    if (job.status !== "queued" || job.block !== null) continue;
+    records2.push({
+      type: "job",
+      jobId: id,
+      patch: {
+        block: {
+          code: "dependency-failed",
+          detail: `\`${jobId}\` ended ${jobState(s, jobId).status}${jobState(s, jobId).reason === null ? "" : ` (${jobState(s, jobId).reason})`}, and this job depends on it.`
+        }
+      }
+    });
+  }
+  return records2;
+}
+async function endRejected(s, scheduler, dead) {
+  for (const one of dead) {
+    if (s.nativeOpen.has(one.jobId)) await stopNative(s, one.jobId);
+    await scheduler.end(one.jobId, "graceful");
+    if (jobState(s, one.jobId).status !== "success") {
+      const records2 = blockRejected(s, one, { ended: true });
+      if (records2.length > 0) await s.commit(records2);
+    }
+    await scheduler.changed(one.jobId);
+  }
+}
+
+// scripts/src/coordinator/workplace.ts
+import { isAbsolute, join as join3, relative, resolve } from "node:path";
+async function makeWorkplace(s, job, attempt) {
+  if (job.isolation === "none") return sharedWorkplace(s, job);
+  const found = repoOf(job);
+  if (!found.ok) return found;
+  const { repo, commonDir } = found.value;
+  const base = await baseFor(s, job);
+  if (!base.ok) return base;
+  const path = worktreePath(s.runDir, job.id);
+  const branch = branchName(s.runId, job.id);
+  const cleared = await clearEarlier(s, { job, attempt, repo, commonDir, path, branch });
+  if (!cleared.ok) return cleared;
+  const made = await createWorktree({
+    repo,
+    commonDir,
+    path,
+    branch,
+    baseCommit: base.value.commit,
+    mergeCommits: base.value.merge
+  });
+  if (!made.ok) return err({ code: made.error.code, detail: made.error.detail });
+  return ok({
+    cwd: join3(path, relative(repo, job.cwd)),
+    root: path,
+    gitDir: made.value.gitDir,
+    worktree: { path, branch, repo, commonDir },
+    baseCommit: made.value.baseCommit,
+    notes: made.value.notes
+  });
+}
+async function startingCommit(s, job) {
+  const repo = repoOf(job);
+  if (!repo.ok) return repo;
+  const base = await baseFor(s, job);
+  if (!base.ok) return base;
+  const merged = await mergeBases({
+    repo: repo.value.repo,
+    baseCommit: base.value.commit,
+    mergeCommits: base.value.merge
+  });
+  return merged.ok ? ok({ repo: repo.value.repo, commit: merged.value.commit }) : err({ code: merged.error.code, detail: merged.error.detail });
+}
+function repoOf(job) {
+  const { repo } = job;
+  if (repo === null)
+    return err({
+      code: "no-git",
+      detail: `\`${job.cwd}\` is not inside a git repository; run \`git init\` and commit once.`
+    });
+  const gitDir = gitDirOf(repo);
+  return gitDir === null ? err({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` }) : ok({ repo, commonDir: commonDirOf(gitDir) });
+}
+function knownWorkplace(s, job, attempt) {
+  const state = jobState(s, job.id);
+  if (state.worktree === null || state.branch === null || job.repo === null)
+    return sharedWorkplace(s, job).value;
+  const gitDir = gitDirOf(job.repo);
+  const commonDir = gitDir === null ? job.repo : commonDirOf(gitDir);
+  return {
+    cwd: join3(state.worktree, relative(job.repo, job.cwd)),
+    root: state.worktree,
+    // From the registration: the job could have replaced the `.git` file of its worktree.
+    gitDir: worktreeGitDir(commonDir, state.worktree),
+    worktree: { path: state.worktree, branch: state.branch, repo: job.repo, commonDir },
+    baseCommit: attempt.baseCommit,
+    notes: []
+  };
+}
+function sharedWorkplace(s, job) {
+  const root = job.repo ?? rootOf(s, job.cwd);
+  return ok({
+    cwd: job.cwd,
+    root,
+    gitDir: job.repo === null ? null : gitDirOf(job.repo),
+    worktree: null,
+    baseCommit: baseCommitOf(s, job),
+    notes: []
+  });
+}
+function baseCommitOf(s, job) {
+  if (job.repo === null) return null;
+  const known = [...s.graph.repo === null ? [] : [s.graph.repo], ...s.graph.repos ?? []];
+  return known.find((repo) => repo.topLevel === job.repo)?.baseCommit ?? null;
+}
+var rootOf = (s, cwd) => s.graph.workspaceRoots.find(
+  (root) => !relative(root, cwd).startsWith("..") && !isAbsolute(relative(root, cwd))
+) ?? cwd;
+async function baseFor(s, job) {
+  const merge = transitiveDependencies(s.index, job.id).flatMap((id) => {
+    const last = jobState(s, id).attemptRecords.at(-1);
+    const sameRepo = s.index.byId.get(id)?.repo === job.repo;
+    return sameRepo && last?.status === "success" && last.commit !== null ? [{ jobId: id, commit: last.commit }] : [];
+  });
+  const override = jobState(s, job.id).baseOverride;
+  if (override !== null) {
+    const missing = await missingFrom({ repo: job.repo, commit: override, commits: merge });
+    if (!missing.ok) return err({ code: missing.error.code, detail: missing.error.detail });
+    if (missing.value.length > 0)
+      return err({
+        code: "dependency-conflict",
+        detail: `\`${override}\` does not contain the work of ${missing.value.map((m) => `\`${m.jobId}\` (${m.commit})`).join(", ")}: merge every dependency, then give that commit with --base.`
+      });
+    return ok({ commit: override, merge: [] });
+  }
+  const commit = baseCommitOf(s, job);
+  if (commit === null)
+    return err({
+      code: "no-base-commit",
+      detail: `\`${job.repo}\` has no commit to start from; commit once, then run again.`
+    });
+  return ok({ commit, merge });
+}
+async function clearEarlier(s, o) {
+  if (o.attempt === 1) return ok(null);
+  const removed = await removeWorktree({
+    repo: o.repo,
+    commonDir: o.commonDir,
+    path: o.path,
+    branch: o.branch,
+    snapshot: snapshotName(s.runId, o.job.id, o.attempt - 1),
+    deleteBranch: true
+  });
+  return removed.ok ? ok(null) : err({ code: removed.error.code, detail: removed.error.detail });
+}
+var snapshotName = (runId, jobId, attempt) => `refs/orchestrate/${runId}/${jobId}/attempt-${attempt}`;
+function gitDirOf(topLevel) {
+  const path = join3(topLevel, ".git");
+  try {
+    if (statSync(path).isDirectory()) return path;
+    const target = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1];
+    return target === void 0 ? null : resolve(topLevel, target.trim());
+  } catch {
+    return null;
+  }
+}
+function commonDirOfRepo(repo) {
+  const gitDir = gitDirOf(repo);
+  return gitDir === null ? repo : commonDirOf(gitDir);
+}
+function commonDirOf(gitDir) {
+  try {
+    return resolve(gitDir, readFileSync(join3(gitDir, "commondir"), "utf8").trim());
+  } catch {
+    return gitDir;
+  }
+}
+
+// scripts/src/coordinator/reconcile.ts
+async function reconcile(s) {
+  for (const job of s.graph.jobs) {
+    const state = jobState(s, job.id);
+    const last = state.attemptRecords.at(-1);
+    if (last === void 0) continue;
+    if (s.adapters.get(last.runtime)?.kind === "internal") {
+      if (last.status === "queued" || last.status === "running") {
+        s.nativeOpen.add(job.id);
+        s.observation.enter(job, knownWorkplace(s, job, last).root);
+      }
+      continue;
+    }
+    if (last.status === "running" || last.status === "queued") await closeInterrupted(s, job, last);
+    else if (last.status === "interrupted" && state.pendingAttempt === null && state.block === null)
+      await decide(s, job, last, last.settlement !== "unsettled");
+  }
+}
+async function dropUnfinishedArbiters(s) {
+  for (const arbiter of s.store.state.arbiters.filter((a) => a.status === "running")) {
+    await endOrphan(s, { marker: attemptMarker(s.runDir, arbiter.arbiterId, 1), ...arbiter });
+    await s.commit([{ type: "arbiter", arbiter: { ...arbiter, status: "failed", reason: "interrupted" } }]);
+  }
+}
+async function closeInterrupted(s, job, attempt) {
+  const gone = await endOrphan(s, { marker: attemptMarker(s.runDir, job.id, attempt.attempt), ...attempt });
+  await decide(s, job, attempt, gone);
+}
+async function endOrphan(s, attempt) {
+  const { marker } = attempt;
+  if (attempt.bootId !== null && bootId() !== null && attempt.bootId !== bootId()) return true;
+  if (attempt.pid !== null) {
+    const ended = await endTree({
+      pid: attempt.pid,
+      startTime: attempt.processStartTime,
+      marker,
+      graceMs: SUPERVISION.graceMs,
+      clock: s.clock
+    });
+    return ended.gone;
+  }
+  return endMarked(s, (found) => found === marker);
+}
+async function endMarked(s, matches) {
+  for (const { pid, marker } of await markedProcesses(matches)) {
+    const ended = await endTree({
+      pid,
+      startTime: null,
+      marker,
+      graceMs: SUPERVISION.graceMs,
+      clock: s.clock
+    });
+    if (!ended.gone) return false;
+  }
+  return true;
+}
+async function decide(s, job, attempt, processGone) {
+  const decision = decideAfterInterruption({ job, jobState: jobState(s, job.id), attempt, processGone });
+  const ended = { endedAt: attempt.endedAt ?? isoTime(s.clock.now()), phase: null, detail: decision.detail };
+  const records2 = [];
+  if (decision.action === "unsettled") {
+    if (attempt.status !== "unsettled")
+      records2.push({
+        type: "attempt",
+        jobId: job.id,
+        attempt: attempt.attempt,
+        patch: { ...ended, status: "unsettled", settlement: "unsettled", reason: decision.reason }
+      });
+  } else {
+    if (attempt.status !== "interrupted")
+      records2.push({
+        type: "attempt",
+        jobId: job.id,
+        attempt: attempt.attempt,
+        patch: { ...ended, status: "interrupted", settlement: "settled", reason: "interrupted" }
+      });
+    records2.push({
+      type: "job",
+      jobId: job.id,
+      patch: decision.action === "resume" ? {
+        pendingAttempt: { relation: "resume", reason: decision.reason },
+        resumes: jobState(s, job.id).resumes + 1
+      } : { block: { code: decision.reason, detail: decision.detail } }
+    });
+  }
+  await s.commit(records2);
+  const below2 = blockDependents(s, job.id);
+  if (below2.length > 0) await s.commit(below2);
+}
+
+// scripts/src/coordinator/scratch.ts
+async function withScratch(o, use) {
+  const path = join4(o.runDir, RUN_FILES.worktrees, `_${o.purpose}`);
+  const branch = `orchestrate/${o.runId}/_${o.purpose}-${sha256(o.commit).slice(0, 12)}`;
+  const scratch = { repo: o.repo, commonDir: o.commonDir, path, branch, commit: o.commit };
+  if (existsSync(path)) {
+    await discardScratch(scratch);
+    rmSync(path, { recursive: true, force: true });
+  }
+  ensureDir(join4(path, ".."));
+  writePrivate(noteOf(path), `${JSON.stringify(scratch)}
+`);
+  try {
+    const made = await createWorktree({ ...scratch, baseCommit: o.commit, mergeCommits: [] });
+    return made.ok ? ok(await use(path)) : err({ code: made.error.code, detail: made.error.detail });
+  } finally {
+    await discard(scratch);
+  }
+}
+var noteOf = (path) => `${path}.scratch.json`;
+async function discard(scratch) {
+  await discardScratch(scratch);
+  rmSync(scratch.path, { recursive: true, force: true });
+  rmSync(noteOf(scratch.path), { force: true });
+}
+async function removeScratches(s) {
+  const folder = join4(s.runDir, RUN_FILES.worktrees);
+  for (const name of namesIn(folder)) {
+    const purpose = /^_(union|preview-.+)\.scratch\.json$/.exec(name)?.[1];
+    if (purpose === void 0) continue;
+    await endMarked(s, markersOf(s, purpose));
+    const scratch = parse(readTextIfPresent(join4(folder, name)));
+    if (scratch?.path === join4(folder, `_${purpose}`)) await discard(scratch);
+    else rmSync(join4(folder, name), { force: true });
+  }
+}
+function markersOf(s, purpose) {
+  const jobId = purpose.slice("preview-".length);
+  if (purpose === "union")
+    return (marker) => marker.startsWith(`${s.runDir}#`) && marker.endsWith(`#${TRIAL_ATTEMPT}`);
+  if (!s.index.byId.has(jobId)) return () => false;
+  const expected = attemptMarker(s.runDir, jobId, jobState(s, jobId).attempts + 1);
+  return (marker) => marker === expected;
+}
+var TRIAL_ATTEMPT = 0;
+function parse(text) {
+  try {
+    const value = JSON.parse(text ?? "");
+    const whole = ["repo", "commonDir", "path", "branch", "commit"].every(
+      (key) => typeof value[key] === "string"
+    );
+    return whole ? value : null;
+  } catch {
+    return null;
+  }
+}
+function namesIn(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+// scripts/src/coordinator/approval-place.ts
+async function withApprovalPlace(s, job, use) {
+  if (job.isolation === "none")
+    return ok(
+      await use({
+        root: job.repo ?? rootOf(s, job.cwd),
+        cwd: job.cwd,
+        commit: null,
+        folder: (cwd) => cwd
+      })
+    );
+  const start = await startingCommit(s, job);
+  if (!start.ok) return start;
+  const { repo, commit } = start.value;
+  const scratch = await withScratch(
+    {
+      runDir: s.runDir,
+      runId: s.runId,
+      repo,
+      commonDir: commonDirOfRepo(repo),
+      commit,
+      purpose: `preview-${job.id}`
+    },
+    async (root) => {
+      const folder = (cwd2) => inWorktree(root, repo, cwd2);
+      const cwd = folder(job.cwd);
+      const handed = await placeJobInputs(s, {
+        cwd,
+        inputs: job.inputs.filter((input) => input.fromJob !== null)
+      });
+      return handed.ok ? ok(await use({ root, cwd, commit, folder })) : handed;
+    }
+  );
+  return scratch.ok ? scratch.value : scratch;
+}
+function placeOfAttempt(job, place) {
+  const { root, cwd, worktree, baseCommit } = place;
+  return worktree === null ? { root, cwd, commit: null, folder: (folder) => folder } : { root, cwd, commit: baseCommit, folder: (folder) => inWorktree(root, job.repo ?? job.cwd, folder) };
+}
+function inWorktree(root, repo, cwd) {
+  const below2 = relative2(repo, cwd);
+  return below2.startsWith("..") || isAbsolute2(below2) ? cwd : join5(root, below2);
+}
+
+// scripts/src/coordinator/authority.ts
+import { join as join6 } from "node:path";
+function authorityText(s, job) {
+  if (job.authority === null) return null;
+  const file = join6(s.env.home, CONFIG_DIR, "policy.yaml");
+  const text = readTextIfPresent(file);
+  const found = text === null ? void 0 : parsePolicy(text, file).policy?.approvals?.find((entry) => entry.id === job.authority);
+  return found === void 0 ? `names the authority \`${job.authority}\`, which the home policy does not hold any more` : `names the authority \`${job.authority}\` (\u201C${s.redact(found.words)}\u201D, until ${found.until}), which grants nothing by itself`;
+}
+
+// scripts/src/coordinator/preview.ts
+import { join as join8 } from "node:path";
+
+// scripts/src/coordinator/run-command.ts
+import { join as join7 } from "node:path";
+
+// scripts/src/coordinator/child-env-for.ts
+function childEnvFor(s, o) {
+  const allow = [...BASE_ENVIRONMENT, ...o.plan.envPass, ...o.job.invocation?.envAllow ?? []];
+  return childEnvironment({ parent: s.env.all(), allow, set: o.plan.env, marker: o.marker }).env;
+}
+var commandEnv = (s, marker) => childEnvironment({ parent: s.env.all(), allow: BASE_ENVIRONMENT, set: {}, marker }).env;
+
+// scripts/src/coordinator/run-command.ts
+function verificationRunner(s, job, attempt) {
+  return (command) => runDeclaredCommand(s, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
+}
+async function runDeclaredCommand(s, o) {
+  const marker = attemptMarker(s.runDir, o.jobId, o.attempt);
+  const dir = join7(jobDir(s.runDir, o.jobId), "checks");
+  ensureDir(dir);
+  const supervised = superviseProcess({
+    argv: o.argv,
+    cwd: o.cwd,
+    env: commandEnv(s, marker),
+    stdin: null,
+    marker,
+    timeoutMs: o.timeoutMs,
+    stallAfterMs: null,
+    stdoutPath: join7(dir, `${o.label}.stdout.txt`),
+    stderrPath: join7(dir, `${o.label}.stderr.txt`),
+    maxOutputBytes: o.maxOutputBytes,
+    secretValues: s.secretValues,
+    clock: s.clock
+  });
+  const unregister = s.onHardStop(() => supervised.cancel("hard"));
+  const result = await supervised.done;
+  unregister();
+  if (result.captureError !== null)
+    s.fail(new Error(`cannot write \`${result.captureError.path}\`: ${result.captureError.code}`));
+  const alive = result.treeGone ? null : "SURVIVORS";
+  return {
+    exitCode: result.exitCode,
+    signal: result.signal,
+    timedOut: result.endedBy === "timeout",
+    stdoutTail: result.stdout.tail,
+    stderrTail: result.stderr.tail,
+    wallMs: Math.round(result.wallMs),
+    spawnError: result.spawnError ?? alive
+  };
+}
+
+// scripts/src/coordinator/worktree-setup.ts
+async function setUpWorktree(s, job, attempt, place) {
+  for (const [at, command] of s.graph.worktreeSetup.entries()) {
+    const argv = [command.command, ...command.args];
+    const run = await runDeclaredCommand(s, {
+      argv,
+      cwd: place.cwd,
+      timeoutMs: command.timeoutMs,
+      label: `setup-${at + 1}`,
+      jobId: job.id,
+      attempt,
+      maxOutputBytes: job.maxOutputBytes
+    });
+    if (run.exitCode === 0 && !run.timedOut) continue;
+    const how = run.spawnError !== null ? `could not be started (${run.spawnError})` : run.timedOut ? "ran out of time" : `exited ${run.exitCode ?? run.signal}`;
+    return {
+      code: "setup-failed",
+      detail: `worktree_setup \`${argv.join(" ")}\` ${how}. ${lastLine(run.stderrTail || run.stdoutTail)}`.trim()
+    };
+  }
+  return null;
+}
+var lastLine = (text) => text.trimEnd().split("\n").at(-1)?.slice(0, 300) ?? "";
+
+// scripts/src/coordinator/preview.ts
+var PREVIEW_SHOWN = 1500;
+async function runPreview(s, job, o) {
+  if (job.preview?.kind !== "command") return null;
+  const { place } = o;
+  const attempt = jobState(s, job.id).attempts + 1;
+  if (place.commit !== null) {
+    const setUp = await setUpWorktree(s, job, attempt, place);
+    if (setUp !== null) return { ok: false, block: setUp };
+    const inputs = await placeJobInputs(s, { cwd: place.cwd, inputs: job.inputs });
+    if (!inputs.ok) return { ok: false, block: inputs.error };
+  }
+  const { command } = job.preview;
+  const label = `preview-${o.scope.slice(0, 12)}`;
+  const run = await runDeclaredCommand(s, {
+    argv: [command.command, ...command.args],
+    cwd: command.cwd === null ? place.cwd : place.folder(command.cwd),
+    timeoutMs: command.timeoutMs,
+    label,
+    jobId: job.id,
+    attempt,
+    maxOutputBytes: job.maxOutputBytes
+  });
+  const tail = run.stdoutTail.trim() || run.stderrTail.trim() || "nothing";
+  const stream = run.stdoutTail.trim() === "" ? "stderr" : "stdout";
+  const file = join8(jobDir(s.runDir, job.id), "checks", `${label}.${stream}.txt`);
+  const printed = tail.length <= PREVIEW_SHOWN ? tail : `(the last ${PREVIEW_SHOWN} characters; all of it is in \`${file}\`) \u2026 ${tail.slice(-PREVIEW_SHOWN)}`;
+  if (run.exitCode === 0 && run.spawnError === null)
+    return { ok: true, text: `the preview, run ${placeText(job, place)}, printed: ${printed}` };
+  const how = run.spawnError !== null ? `could not be run (${run.spawnError})` : run.timedOut ? "ran out of time" : `ended with ${run.exitCode ?? run.signal}`;
+  const argv = [command.command, ...command.args].map((part) => quoteShell(part)).join(" ");
+  return {
+    ok: false,
+    block: {
+      code: "preview-failed",
+      detail: `The preview \`${argv}\`, run ${placeText(job, place)}, ${how}: ${printed}`
+    }
+  };
+}
+function placeText(job, place) {
+  if (place.commit === null) return `in \`${place.cwd}\`, where the job will run`;
+  const work = job.dependsOn.length === 0 ? "" : ` with the work of ${job.dependsOn.map((id) => `\`${id}\``).join(", ")}`;
+  return `in a worktree like the job's own (${place.commit.slice(0, 12)}${work}, without uncommitted changes)`;
+}
+
+// scripts/src/coordinator/approval.ts
+async function gateBeforeDispatch(s, job) {
+  const gate = await decide2(s, job);
+  const blocked = gate.pass ? void 0 : gate.records.find((record2) => record2.type === "job");
+  const code2 = blocked?.type === "job" ? blocked.patch.block?.code ?? null : null;
+  const runtime = job.route.chain[jobState(s, job.id).candidateIndex]?.runtime;
+  const record = runtime === void 0 ? void 0 : s.records.get(runtime);
+  traceGate(s, job, {
+    outcome: gate.pass ? "passed" : code2 === "needs-approval" ? "needs-approval" : "blocked",
+    controls: record === void 0 ? [] : checkControls(record, {
+      riskTier: job.riskTier,
+      writer: job.writer,
+      worktree: job.isolation === "worktree",
+      tools: job.tools.allowed
+    }),
+    scope: blocked?.type === "job" ? blocked.patch.block?.scope ?? null : null,
+    code: code2
+  });
+  return gate;
+}
+async function decide2(s, job) {
+  const external = job.riskTier === RISK_TIERS[3];
+  if (!external && job.approval !== "require") return { pass: true, approved: null };
+  const placed = await withApprovalPlace(s, job, (place) => decideIn(s, job, place));
+  return placed.ok ? placed.value : block(job.id, placed.error);
+}
+async function decideIn(s, job, place) {
+  const external = job.riskTier === RISK_TIERS[3];
+  const scripts = await scriptsOfScope(s, job, place);
+  const scope = approvalScope(s, job, { place, scripts });
+  const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
+  if (decided?.decision === "approved") return { pass: true, approved: scripts };
+  if (decided?.decision === "denied")
+    return block(job.id, { code: "denied", detail: deniedText(job.id, decided.at) });
+  const preview = await runPreview(s, job, { scope, place });
+  if (preview !== null && !preview.ok) return block(job.id, preview.block);
+  if (external && s.graph.flags.yes && jobState(s, job.id).attempts === 0) {
+    await s.commit([
+      {
+        type: "approval",
+        approval: {
+          id: `flag-${job.id}-${scope.slice(0, 12)}`,
+          scope,
+          jobId: job.id,
+          words: approvalWords(s, job),
+          actor: s.graph.harness.name,
+          via: "flag",
+          at: isoTime(s.clock.now()),
+          note: null,
+          decision: "approved",
+          attested: true
+        }
+      }
+    ]);
+    return { pass: true, approved: scripts };
+  }
+  return block(job.id, {
+    code: "needs-approval",
+    detail: preview === null ? approvalWords(s, job) : `${approvalWords(s, job)}; ${preview.text}`,
+    scope
+  });
+}
+var deniedText = (jobId, at) => `The user denied this scope (${at}), and the same scope is not asked for again in this run. A changed spec needs a new run; when what \`${jobId}\` depends on or a script that it runs changed, \`resume --retry ${jobId}\` asks for the new scope.`;
+var block = (jobId, value) => ({
+  pass: false,
+  records: [{ type: "job", jobId, patch: { block: value } }]
+});
+async function changedSinceApproval(s, job, o) {
+  if (o.approved === null) return null;
+  const changed = changedScope(o.approved, await scriptsOfScope(s, job, placeOfAttempt(job, o.place)));
+  if (changed.length === 0) return null;
+  const names2 = changed.slice(0, 5).map((path) => `\`${path}\``);
+  const more = changed.length > names2.length ? ` and ${changed.length - names2.length} more` : "";
+  return {
+    code: "approval-outdated",
+    detail: `${names2.join(", ")}${more}: changed between the approval and the start, so \`${job.id}\` was not started. \`resume --retry ${job.id}\` asks for approval of what is there now.`
+  };
+}
+function approvalScope(s, job, { place, scripts }) {
+  const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
+  const covered = {
+    runId: s.runId,
+    jobId: job.id,
+    // Work with an effect outside is approved for one attempt: what ran once does not run again on the same word.
+    attempt: job.riskTier === RISK_TIERS[3] ? jobState(s, job.id).attempts + 1 : null,
+    effect: job.effect,
+    cwd: job.cwd,
+    baseCommit: baseCommitOf(s, job),
+    // Base and dependencies merged: what the worktree will start from.
+    startCommit: place.commit,
+    setup: place.commit === null ? [] : s.graph.worktreeSetup,
+    ownedPaths: job.ownedPaths,
+    outputs: job.outputs,
+    tools: job.tools,
+    envAllow: job.invocation?.envAllow ?? [],
+    invocation: job.invocation,
+    preview: job.preview,
+    rollback: job.rollback,
+    verification: job.verification,
+    scripts,
+    briefSha256: fixedBriefSha256(s, job),
+    dependencies: job.dependsOn.map((id) => jobState(s, id).attemptRecords.at(-1)?.treeSha256 ?? null),
+    runtime: candidate?.runtime ?? null,
+    model: candidate?.model ?? null
+  };
+  return sha256(canonicalize(covered) ?? "");
+}
+function approvalWords(s, job) {
+  const candidate = job.route.chain[jobState(s, job.id).candidateIndex];
+  const where = job.isolation === "worktree" ? `a worktree of its own (\`${worktreePath(s.runDir, job.id)}\`, from \`${job.repo ?? job.cwd}\`)` : `\`${job.cwd}\``;
+  return [
+    `\`${job.id}\` (${job.effect}, ${job.riskTier}) in ${where} by \`${candidate?.runtime ?? "?"}\`${candidate?.model ? ` with model \`${candidate.model}\`` : ""}`,
+    job.invocation === null ? `does: ${clip(job.prompt ?? job.expectedOutput)}` : `runs \`${shell([job.invocation.command, ...job.invocation.args])}\``,
+    job.ownedPaths.length > 0 ? `may write ${job.ownedPaths.map((p) => `\`${p}\``).join(", ")}` : null,
+    (job.invocation?.envAllow.length ?? 0) > 0 ? `is given ${job.invocation?.envAllow.map((name) => `\`${name}\``).join(", ")}` : null,
+    job.preview === null ? null : `preview: ${planText(job.preview)}`,
+    job.rollback === null ? null : `rollback, shown and never run by us: ${planText(job.rollback)}`,
+    authorityText(s, job)
+  ].filter((part) => part !== null).join("; ");
+}
+var clip = (text) => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 299)}\u2026` : line;
+};
+var shell = (argv) => argv.map((part) => quoteShell(part)).join(" ");
+function planText(text) {
+  return text.kind === "text" ? clip(text.text) : `\`${shell([text.command.command, ...text.command.args])}\``;
+}
+
 // scripts/src/coordinator/capture-files.ts
-import { join as join3 } from "node:path";
+import { join as join9 } from "node:path";
 var KEPT_IN_PLACE = /^attempt-\d+$/;
 function archiveCapture(runDir, jobId, attempt) {
   const dir = jobDir(runDir, jobId);
   if (attempt < 1 || !existsSync(dir)) return;
-  const target = join3(dir, `attempt-${attempt}`);
+  const target = join9(dir, `attempt-${attempt}`);
   const names2 = readdirSync(dir).filter((name) => !KEPT_IN_PLACE.test(name));
   if (names2.length === 0) return;
   ensureDir(target);
-  for (const name of names2) renameSync(join3(dir, name), join3(target, name));
+  for (const name of names2) renameSync(join9(dir, name), join9(target, name));
 }
 
 // scripts/src/plan/still-fits.ts
@@ -1437,9 +2301,9 @@ function following(job, decision) {
   }
 }
 var reasonOf = (failureClass) => failureClass.toLowerCase().replaceAll("_", "-");
-async function endWithBlock(s, job, ordinal, block, patch = {}) {
+async function endWithBlock(s, job, ordinal, block2, patch = {}) {
   s.observation.leave(job);
-  const detail = s.redact(block.detail);
+  const detail = s.redact(block2.detail);
   const records2 = [
     {
       type: "attempt",
@@ -1451,17 +2315,17 @@ async function endWithBlock(s, job, ordinal, block, patch = {}) {
         ...patch,
         status: "blocked",
         phase: null,
-        reason: block.code,
+        reason: block2.code,
         detail
       }
     },
-    { type: "job", jobId: job.id, patch: { block: { code: block.code, detail } } }
+    { type: "job", jobId: job.id, patch: { block: { code: block2.code, detail } } }
   ];
   await s.commit(records2);
 }
 
 // scripts/src/coordinator/judge.ts
-import { join as join8 } from "node:path";
+import { join as join13 } from "node:path";
 
 // scripts/src/prove/escalate.ts
 var always = (id, title, test) => ({
@@ -1768,7 +2632,7 @@ var sameList = (a, b) => a.length === b.length && a.every((value, i) => value ==
 var shown = (list2) => list2.length === 0 ? "none" : list2.map((v) => `\`${v}\``).join(", ");
 
 // scripts/src/prove/gather.ts
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute as isAbsolute3, relative as relative3 } from "node:path";
 
 // scripts/src/prove/claims.ts
 var MAX_CLAIMS = 200;
@@ -1858,8 +2722,8 @@ function trailingQuestion(text) {
 
 // scripts/src/prove/gather.ts
 async function gatherLayerOne(input) {
-  const cwdPrefix = relative(input.root, input.cwd).split("\\").join("/");
-  if (cwdPrefix.startsWith("..") || isAbsolute(cwdPrefix))
+  const cwdPrefix = relative3(input.root, input.cwd).split("\\").join("/");
+  if (cwdPrefix.startsWith("..") || isAbsolute3(cwdPrefix))
     throw new Error(`cwd ${input.cwd} lies outside of ${input.root}`);
   const outputs = [];
   for (const output of input.job.outputs) outputs.push(await outputFact(input.root, cwdPrefix, output));
@@ -1885,9 +2749,9 @@ async function gatherLayerOne(input) {
     fixture: input.fixture
   };
 }
-var join4 = (prefix, path) => prefix === "" ? path : `${prefix}/${path}`;
+var join10 = (prefix, path) => prefix === "" ? path : `${prefix}/${path}`;
 async function outputFact(root, cwdPrefix, output) {
-  const found = await hashInside(root, join4(cwdPrefix, plainPath(output.path)));
+  const found = await hashInside(root, join10(cwdPrefix, plainPath(output.path)));
   return {
     path: output.path,
     required: output.required,
@@ -1930,8 +2794,8 @@ async function verificationFact(input, o) {
 function whyNotRun(input, o) {
   const foreign = o.files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
   if (foreign !== void 0) return `the job changed \`${foreign.path}\` and does not own it`;
-  const below2 = relative(input.root, o.cwd);
-  if (below2 === "" || below2.startsWith("..") || isAbsolute(below2)) return null;
+  const below2 = relative3(input.root, o.cwd);
+  if (below2 === "" || below2.startsWith("..") || isAbsolute3(below2)) return null;
   const place = resolveInside(input.root, below2);
   return place.ok ? null : place.error.detail;
 }
@@ -1961,8 +2825,8 @@ function checkFact(claim, verification) {
   };
 }
 async function fileFact(input, cwdPrefix, claim) {
-  const inside2 = isAbsolute(claim.subject) ? relative(input.root, claim.subject) : claim.subject;
-  const places = [...new Set(isAbsolute(claim.subject) ? [inside2] : [join4(cwdPrefix, inside2), inside2])];
+  const inside2 = isAbsolute3(claim.subject) ? relative3(input.root, claim.subject) : claim.subject;
+  const places = [...new Set(isAbsolute3(claim.subject) ? [inside2] : [join10(cwdPrefix, inside2), inside2])];
   const looked = await Promise.all(places.map((place) => hashInside(input.root, place)));
   if (looked.some((look) => !look.ok && look.error.code !== "missing")) return null;
   const digests = looked.flatMap((look) => look.ok ? [look.value.sha256] : []);
@@ -1979,29 +2843,6 @@ async function fileFact(input, cwdPrefix, claim) {
     recorded: exists ? "the file exists" : "there is no such file",
     contradicts: exists !== (claim.kind === "file-created")
   };
-}
-
-// scripts/src/prove/review-findings.ts
-var VERDICT_LINE = /^[\s>#*_-]*(?:overall\s+)?verdict[\s*_]*:[\s*_`]*(pass|fail|blocked)(?![a-z])[^\n]{0,200}$/gim;
-var FINDING_LINE = /^[\s>#*_-]*finding(?:[ \t]+\d{1,3})?[\s*_]*:[ \t*_]*(\S[^\n]*)$/gim;
-var NOTHING = /^(?:none|nothing|n\/a|-)[.!]?$/i;
-function readReview(text) {
-  const words = [...text.matchAll(VERDICT_LINE)].map((match) => match[1]?.toLowerCase());
-  const findings = [...text.matchAll(FINDING_LINE)].map((match) => (match[1] ?? "").replace(/[\s*_]+$/, "")).filter((finding) => finding !== "" && !NOTHING.test(finding));
-  return { verdict: words.at(-1) ?? null, findings };
-}
-var findsFault = ({ verdict, findings }) => findings.length > 0 || verdict !== null && verdict !== "pass";
-var isReview = (job) => job.task === "review" || job.task === "audit" || job.task === "security";
-var FINDING_FLAG = "review-finding";
-function openFindings(graph, state) {
-  const found = /* @__PURE__ */ new Map();
-  for (const job of graph.jobs) {
-    if (!isReview(job)) continue;
-    const attempt = currentAttempt(state, job.id);
-    if (attempt?.status !== "success" || !attempt.flags.includes(FINDING_FLAG)) continue;
-    for (const id of job.dependsOn) found.set(id, [...found.get(id) ?? [], job.id]);
-  }
-  return found;
 }
 
 // scripts/src/prove/check-record.ts
@@ -2213,10 +3054,10 @@ function verificationCheck(v) {
   if (v.timedOut) return outcome(false, `${command} did not end in time`, "check-timed-out");
   if (v.exitCode === 0 && v.signal === null) return outcome(true, `${command} exited 0`, null);
   const how = v.exitCode === null ? `was ended by ${v.signal ?? "a signal"}` : `exited ${v.exitCode}`;
-  const last = lastLine(v.stderrTail) || lastLine(v.stdoutTail);
+  const last = lastLine2(v.stderrTail) || lastLine2(v.stdoutTail);
   return outcome(false, `${command} ${how}${last === "" ? "" : `: ${last}`}`, "check-failed");
 }
-var lastLine = (text) => (text.trim().split("\n").at(-1) ?? "").trim().slice(0, 200);
+var lastLine2 = (text) => (text.trim().split("\n").at(-1) ?? "").trim().slice(0, 200);
 function contradiction(claim) {
   const said = {
     hash: `SHA-256 ${claim.claimed}`,
@@ -2245,9 +3086,9 @@ function isZeroWork(e, changes, artifacts) {
 }
 
 // scripts/src/run/reverse-patch.ts
-import { join as join5 } from "node:path";
+import { join as join11 } from "node:path";
 async function reversePatch(o) {
-  const indexFile = join5(o.gitDir, `orchestrate-reverse-${process.pid}.index`);
+  const indexFile = join11(o.gitDir, `orchestrate-reverse-${process.pid}.index`);
   const plain = { cwd: o.root, gitDir: o.gitDir, workTree: o.root };
   const options = { ...plain, indexFile, config: await withoutFilters(plain) };
   const created = new Set(o.changes.created);
@@ -2332,7 +3173,7 @@ function plainName(name, provider) {
 var undated = (name) => name.replace(/[-@]20\d{2}-?\d{2}-?\d{2}$/, "");
 
 // scripts/src/coordinator/consumed.ts
-import { join as join6 } from "node:path";
+import { join as join12 } from "node:path";
 function consumedBy(s, job, o) {
   return inputFingerprint({
     briefSha256: fixedBriefSha256(s, job),
@@ -2351,7 +3192,7 @@ function consumedBy(s, job, o) {
     verification: job.verification
   });
 }
-var inputsFile = (runDir, jobId) => join6(jobDir(runDir, jobId), "inputs.json");
+var inputsFile = (runDir, jobId) => join12(jobDir(runDir, jobId), "inputs.json");
 
 // scripts/src/coordinator/replay.ts
 function replayDecision(s, o, lines) {
@@ -2384,55 +3225,6 @@ function failureAction(s, o, failureClass) {
     quotaWaitMs: s.graph.quotaWaitMs
   });
   return `${failureClass}:${decision.action}:${decision.candidateIndex}`;
-}
-
-// scripts/src/coordinator/run-command.ts
-import { join as join7 } from "node:path";
-
-// scripts/src/coordinator/child-env-for.ts
-function childEnvFor(s, o) {
-  const allow = [...BASE_ENVIRONMENT, ...o.plan.envPass, ...o.job.invocation?.envAllow ?? []];
-  return childEnvironment({ parent: s.env.all(), allow, set: o.plan.env, marker: o.marker }).env;
-}
-var commandEnv = (s, marker) => childEnvironment({ parent: s.env.all(), allow: BASE_ENVIRONMENT, set: {}, marker }).env;
-
-// scripts/src/coordinator/run-command.ts
-function verificationRunner(s, job, attempt) {
-  return (command) => runDeclaredCommand(s, { ...command, jobId: job.id, attempt, maxOutputBytes: job.maxOutputBytes });
-}
-async function runDeclaredCommand(s, o) {
-  const marker = attemptMarker(s.runDir, o.jobId, o.attempt);
-  const dir = join7(jobDir(s.runDir, o.jobId), "checks");
-  ensureDir(dir);
-  const supervised = superviseProcess({
-    argv: o.argv,
-    cwd: o.cwd,
-    env: commandEnv(s, marker),
-    stdin: null,
-    marker,
-    timeoutMs: o.timeoutMs,
-    stallAfterMs: null,
-    stdoutPath: join7(dir, `${o.label}.stdout.txt`),
-    stderrPath: join7(dir, `${o.label}.stderr.txt`),
-    maxOutputBytes: o.maxOutputBytes,
-    secretValues: s.secretValues,
-    clock: s.clock
-  });
-  const unregister = s.onHardStop(() => supervised.cancel("hard"));
-  const result = await supervised.done;
-  unregister();
-  if (result.captureError !== null)
-    s.fail(new Error(`cannot write \`${result.captureError.path}\`: ${result.captureError.code}`));
-  const alive = result.treeGone ? null : "SURVIVORS";
-  return {
-    exitCode: result.exitCode,
-    signal: result.signal,
-    timedOut: result.endedBy === "timeout",
-    stdoutTail: result.stdout.tail,
-    stderrTail: result.stderr.tail,
-    wallMs: Math.round(result.wallMs),
-    spawnError: result.spawnError ?? alive
-  };
 }
 
 // scripts/src/coordinator/status-file.ts
@@ -2599,7 +3391,7 @@ Run: ${s.runId}`,
   return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
 }
 var emptyFiles = (root, names2) => names2.filter((name) => {
-  const look = lstatSync(join8(root, name), { throwIfNoEntry: false });
+  const look = lstatSync(join13(root, name), { throwIfNoEntry: false });
   return look?.isFile() && look.size === 0;
 });
 async function layerOne(s, o, facts) {
@@ -2644,7 +3436,7 @@ function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
   const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below2 ? join8(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  return below2 ? join13(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
   const { judged: judged2, committed } = facts;
@@ -2670,7 +3462,7 @@ async function sharedTree(place, judged2) {
   const files = await Promise.all(
     judged2.changedPaths.map(async (path) => ({
       path,
-      sha256: (await sha256File(join8(place.root, path)))?.sha256 ?? null
+      sha256: (await sha256File(join13(place.root, path)))?.sha256 ?? null
     }))
   );
   return treeSha256([
@@ -2717,7 +3509,7 @@ function observedFamily(s, o, attempt) {
 }
 
 // scripts/src/coordinator/observation.ts
-import { isAbsolute as isAbsolute2, relative as relative2 } from "node:path";
+import { isAbsolute as isAbsolute4, relative as relative4 } from "node:path";
 
 // scripts/src/run/measure.ts
 import { basename, dirname } from "node:path";
@@ -2796,7 +3588,7 @@ async function walk(root, start, options) {
   const stack = [start];
   while (stack.length > 0) {
     const folder = stack.pop();
-    for (const name of namesIn(root, folder.disk)) {
+    for (const name of namesIn2(root, folder.disk)) {
       const path = childOf(folder, name);
       if (options.skip(path.text)) continue;
       const look = lookAt(root, path.disk);
@@ -2818,7 +3610,7 @@ function childOf(folder, name) {
   if (typeof folder.disk === "string" && typeof name.disk === "string") return { text, disk: text };
   return { text, disk: Buffer.concat([Buffer.from(folder.disk), Buffer.from("/"), Buffer.from(name.disk)]) };
 }
-function namesIn(root, folder) {
+function namesIn2(root, folder) {
   const path = folder.length === 0 ? root : below(root, folder);
   try {
     const names2 = readdirSync(path, { encoding: "utf8" });
@@ -3053,7 +3845,7 @@ function peerOf(job, root) {
   return {
     jobId: job.id,
     effect: job.effect,
-    cwdPrefix: relative2(root, job.cwd).split("\\").join("/"),
+    cwdPrefix: relative4(root, job.cwd).split("\\").join("/"),
     ownedPaths: job.ownedPaths,
     outputs: job.outputs.map((output) => output.path)
   };
@@ -3070,184 +3862,12 @@ function excluded(place, runDir, cwds) {
   ];
 }
 function inside(root, path) {
-  const way = relative2(root, path);
-  return way.startsWith("..") || isAbsolute2(way) ? [] : [way.split("\\").join("/")];
+  const way = relative4(root, path);
+  return way.startsWith("..") || isAbsolute4(way) ? [] : [way.split("\\").join("/")];
 }
-
-// scripts/src/coordinator/workplace.ts
-import { isAbsolute as isAbsolute3, join as join9, relative as relative3, resolve } from "node:path";
-async function makeWorkplace(s, job, attempt) {
-  if (job.isolation === "none") return sharedWorkplace(s, job);
-  const found = repoOf(job);
-  if (!found.ok) return found;
-  const { repo, commonDir } = found.value;
-  const base = await baseFor(s, job);
-  if (!base.ok) return base;
-  const path = worktreePath(s.runDir, job.id);
-  const branch = branchName(s.runId, job.id);
-  const cleared = await clearEarlier(s, { job, attempt, repo, commonDir, path, branch });
-  if (!cleared.ok) return cleared;
-  const made = await createWorktree({
-    repo,
-    commonDir,
-    path,
-    branch,
-    baseCommit: base.value.commit,
-    mergeCommits: base.value.merge
-  });
-  if (!made.ok) return err({ code: made.error.code, detail: made.error.detail });
-  return ok({
-    cwd: join9(path, relative3(repo, job.cwd)),
-    root: path,
-    gitDir: made.value.gitDir,
-    worktree: { path, branch, repo, commonDir },
-    baseCommit: made.value.baseCommit,
-    notes: made.value.notes
-  });
-}
-async function startingCommit(s, job) {
-  const repo = repoOf(job);
-  if (!repo.ok) return repo;
-  const base = await baseFor(s, job);
-  if (!base.ok) return base;
-  const merged = await mergeBases({
-    repo: repo.value.repo,
-    baseCommit: base.value.commit,
-    mergeCommits: base.value.merge
-  });
-  return merged.ok ? ok({ repo: repo.value.repo, commit: merged.value.commit }) : err({ code: merged.error.code, detail: merged.error.detail });
-}
-function repoOf(job) {
-  const { repo } = job;
-  if (repo === null)
-    return err({
-      code: "no-git",
-      detail: `\`${job.cwd}\` is not inside a git repository; run \`git init\` and commit once.`
-    });
-  const gitDir = gitDirOf(repo);
-  return gitDir === null ? err({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` }) : ok({ repo, commonDir: commonDirOf(gitDir) });
-}
-function knownWorkplace(s, job, attempt) {
-  const state = jobState(s, job.id);
-  if (state.worktree === null || state.branch === null || job.repo === null)
-    return sharedWorkplace(s, job).value;
-  const gitDir = gitDirOf(job.repo);
-  const commonDir = gitDir === null ? job.repo : commonDirOf(gitDir);
-  return {
-    cwd: join9(state.worktree, relative3(job.repo, job.cwd)),
-    root: state.worktree,
-    // From the registration: the job could have replaced the `.git` file of its worktree.
-    gitDir: worktreeGitDir(commonDir, state.worktree),
-    worktree: { path: state.worktree, branch: state.branch, repo: job.repo, commonDir },
-    baseCommit: attempt.baseCommit,
-    notes: []
-  };
-}
-function sharedWorkplace(s, job) {
-  const root = job.repo ?? rootOf(s, job.cwd);
-  return ok({
-    cwd: job.cwd,
-    root,
-    gitDir: job.repo === null ? null : gitDirOf(job.repo),
-    worktree: null,
-    baseCommit: baseCommitOf(s, job),
-    notes: []
-  });
-}
-function baseCommitOf(s, job) {
-  if (job.repo === null) return null;
-  const known = [...s.graph.repo === null ? [] : [s.graph.repo], ...s.graph.repos ?? []];
-  return known.find((repo) => repo.topLevel === job.repo)?.baseCommit ?? null;
-}
-var rootOf = (s, cwd) => s.graph.workspaceRoots.find(
-  (root) => !relative3(root, cwd).startsWith("..") && !isAbsolute3(relative3(root, cwd))
-) ?? cwd;
-async function baseFor(s, job) {
-  const merge = transitiveDependencies(s.index, job.id).flatMap((id) => {
-    const last = jobState(s, id).attemptRecords.at(-1);
-    const sameRepo = s.index.byId.get(id)?.repo === job.repo;
-    return sameRepo && last?.status === "success" && last.commit !== null ? [{ jobId: id, commit: last.commit }] : [];
-  });
-  const override = jobState(s, job.id).baseOverride;
-  if (override !== null) {
-    const missing = await missingFrom({ repo: job.repo, commit: override, commits: merge });
-    if (!missing.ok) return err({ code: missing.error.code, detail: missing.error.detail });
-    if (missing.value.length > 0)
-      return err({
-        code: "dependency-conflict",
-        detail: `\`${override}\` does not contain the work of ${missing.value.map((m) => `\`${m.jobId}\` (${m.commit})`).join(", ")}: merge every dependency, then give that commit with --base.`
-      });
-    return ok({ commit: override, merge: [] });
-  }
-  const commit = baseCommitOf(s, job);
-  if (commit === null)
-    return err({
-      code: "no-base-commit",
-      detail: `\`${job.repo}\` has no commit to start from; commit once, then run again.`
-    });
-  return ok({ commit, merge });
-}
-async function clearEarlier(s, o) {
-  if (o.attempt === 1) return ok(null);
-  const removed = await removeWorktree({
-    repo: o.repo,
-    commonDir: o.commonDir,
-    path: o.path,
-    branch: o.branch,
-    snapshot: snapshotName(s.runId, o.job.id, o.attempt - 1),
-    deleteBranch: true
-  });
-  return removed.ok ? ok(null) : err({ code: removed.error.code, detail: removed.error.detail });
-}
-var snapshotName = (runId, jobId, attempt) => `refs/orchestrate/${runId}/${jobId}/attempt-${attempt}`;
-function gitDirOf(topLevel) {
-  const path = join9(topLevel, ".git");
-  try {
-    if (statSync(path).isDirectory()) return path;
-    const target = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1];
-    return target === void 0 ? null : resolve(topLevel, target.trim());
-  } catch {
-    return null;
-  }
-}
-function commonDirOfRepo(repo) {
-  const gitDir = gitDirOf(repo);
-  return gitDir === null ? repo : commonDirOf(gitDir);
-}
-function commonDirOf(gitDir) {
-  try {
-    return resolve(gitDir, readFileSync(join9(gitDir, "commondir"), "utf8").trim());
-  } catch {
-    return gitDir;
-  }
-}
-
-// scripts/src/coordinator/worktree-setup.ts
-async function setUpWorktree(s, job, attempt, place) {
-  for (const [at, command] of s.graph.worktreeSetup.entries()) {
-    const argv = [command.command, ...command.args];
-    const run = await runDeclaredCommand(s, {
-      argv,
-      cwd: place.cwd,
-      timeoutMs: command.timeoutMs,
-      label: `setup-${at + 1}`,
-      jobId: job.id,
-      attempt,
-      maxOutputBytes: job.maxOutputBytes
-    });
-    if (run.exitCode === 0 && !run.timedOut) continue;
-    const how = run.spawnError !== null ? `could not be started (${run.spawnError})` : run.timedOut ? "ran out of time" : `exited ${run.exitCode ?? run.signal}`;
-    return {
-      code: "setup-failed",
-      detail: `worktree_setup \`${argv.join(" ")}\` ${how}. ${lastLine2(run.stderrTail || run.stdoutTail)}`.trim()
-    };
-  }
-  return null;
-}
-var lastLine2 = (text) => text.trimEnd().split("\n").at(-1)?.slice(0, 300) ?? "";
 
 // scripts/src/coordinator/native.ts
-async function openNativeAttempt(s, job) {
+async function openNativeAttempt(s, job, approved) {
   const state = jobState(s, job.id);
   const ordinal = state.attemptRecords.length + 1;
   const candidate = job.route.chain[state.candidateIndex];
@@ -3297,6 +3917,8 @@ async function openNativeAttempt(s, job) {
   }
   const briefing = await makeBriefing(s, job, place.value);
   if (!briefing.ok) return endWithBlock(s, job, ordinal, briefing.error);
+  const outdated = await changedSinceApproval(s, job, { approved, place: place.value });
+  if (outdated !== null) return endWithBlock(s, job, ordinal, outdated);
   ensureDir(jobDir(s.runDir, job.id));
   writePrivate(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text);
   s.observation.enter(job, place.value.root);
@@ -3492,384 +4114,8 @@ function contentText(content, maxBytes) {
   return bytes.length <= maxBytes ? { text, truncated: false } : { text: bytes.subarray(0, maxBytes).toString("utf8"), truncated: true };
 }
 
-// scripts/src/coordinator/verdicts.ts
-function readAnswer(s, o) {
-  const parsed = parseVerdict(o.text);
-  if (!parsed.ok)
-    return err({
-      code: parsed.error[0]?.code ?? "malformed-verdict",
-      detail: parsed.error.map((d) => d.message).join(" ") || "no verdict in the answer"
-    });
-  return checkVerdict({ verdict: parsed.value, arbiter: o.arbiter, state: s.store.state });
-}
-async function applyNativeVerdict(s, o) {
-  const parsed = parseVerdict(o.text);
-  if (!parsed.ok)
-    return err({
-      code: parsed.error[0]?.code ?? "malformed-verdict",
-      detail: parsed.error.map((d) => d.message).join(" ")
-    });
-  const arbiter = s.store.state.arbiters.find((a) => a.bundleSha256 === parsed.value.bundleSha256);
-  if (arbiter === void 0 || arbiter.status === "superseded")
-    return err({
-      code: "stale-verdict",
-      detail: "The verdict names a bundle that is not, or no longer, being asked about. Read `next` for the current one."
-    });
-  if (arbiter.via !== "native")
-    return err({
-      code: "not-asked",
-      detail: `\`${arbiter.arbiterId}\` is a call of the coordinator's own: only its own process answers it.`
-    });
-  if (arbiter.status === "answered")
-    return err({ code: "already-answered", detail: `\`${arbiter.arbiterId}\` has its verdict already.` });
-  const checked = checkVerdict({ verdict: parsed.value, arbiter, state: s.store.state });
-  if (!checked.ok) return err(checked.error);
-  const independence = nativeIndependence({
-    handle: o.handle,
-    arbiter,
-    state: s.store.state,
-    graph: s.graph
-  });
-  const answers = [{ arbiter, verdict: checked.value, independence, handle: o.handle }];
-  return ok(await recordRound(s, { answers, waiting: /* @__PURE__ */ new Set() }));
-}
-async function recordRound(s, o) {
-  const effective = effectiveOfRound({
-    verdicts: o.answers.map((answer) => answer.verdict),
-    graph: s.graph,
-    state: s.store.state,
-    findings: openFindings(s.graph, s.store.state)
-  }).filter((one) => !transitiveDependencies(s.index, one.jobId).some((id) => o.waiting.has(id)));
-  const round = outcomesOfRound({
-    graph: s.graph,
-    state: s.store.state,
-    answers: o.answers.map((answer) => ({
-      arbiter: answer.arbiter,
-      independence: answer.independence,
-      effective: effective.filter((one) => judged(answer.arbiter, one))
-    }))
-  });
-  const now = isoTime(s.clock.now());
-  const records2 = o.answers.map((answer) => ({
-    type: "arbiter",
-    arbiter: answeredEntry(s, answer, { effective, now })
-  }));
-  for (const outcome of round.outcomes) {
-    records2.push({
-      type: "attempt",
-      jobId: outcome.jobId,
-      attempt: outcome.attempt,
-      patch: {
-        acceptance: outcome.acceptance,
-        c3Verdict: outcome.c3Verdict,
-        arbitration: outcome.arbitration,
-        ...outcome.reason === null ? {} : { reason: outcome.reason }
-      }
-    });
-    records2.push({ type: "job", jobId: outcome.jobId, patch: { outcomeBlock: outcome.outcomeBlock } });
-  }
-  for (const dead of round.rejectedDependents) records2.push(...blockRejected(s, dead));
-  await s.commit(records2);
-  for (const outcome of round.outcomes) {
-    const by = o.answers.find((answer) => answer.arbiter.arbiterId === outcome.arbitration?.arbiterId);
-    traceVerdict(s, (by ?? o.answers[0]).arbiter, outcome);
-  }
-  return round;
-}
-var judged = (arbiter, one) => arbiter.attempts.some((a) => a.jobId === one.jobId && a.attempt === one.attempt);
-function answeredEntry(s, { arbiter, verdict, independence, handle }, o) {
-  const own = new Map(o.effective.map((e) => [`${e.jobId}#${e.attempt}`, e]));
-  return {
-    ...arbiter,
-    status: "answered",
-    answeredAt: o.now,
-    overall: verdict.overall,
-    handle,
-    independence,
-    attempts: arbiter.attempts.map((a) => {
-      const one = own.get(`${a.jobId}#${a.attempt}`);
-      return {
-        ...a,
-        verdict: one?.own ?? null,
-        reasons: boundReasons((one?.reasons ?? []).map((r) => s.redact(r)))
-      };
-    })
-  };
-}
-function blockRejected(s, dead, o = {}) {
-  const job = jobState(s, dead.jobId);
-  if (job.status !== "queued" && o.ended !== true) return [];
-  if (job.block?.code === "dependency-rejected") return [];
-  return [
-    {
-      type: "job",
-      jobId: dead.jobId,
-      patch: {
-        block: {
-          code: "dependency-rejected",
-          detail: `\`${dead.dependency}\` was rejected, and this job depends on it.`
-        },
-        pendingAttempt: null
-      }
-    }
-  ];
-}
-function failedCall(s, o) {
-  const refs = o.arbiter.attempts.filter(
-    (a) => currentAttempt(s.store.state, a.jobId)?.attempt === a.attempt
-  );
-  return [
-    {
-      type: "arbiter",
-      arbiter: {
-        ...o.arbiter,
-        status: "failed",
-        answeredAt: isoTime(s.clock.now()),
-        reason: s.redact(o.reason)
-      }
-    },
-    ...o.block ? blockOutcomes(s, refs, {
-      code: "arbiter-blocked",
-      detail: `The arbiter gave no usable verdict: ${s.redact(o.reason)}`
-    }) : []
-  ];
-}
-function blockOutcomes(s, refs, block) {
-  return refs.filter((ref) => jobState(s, ref.jobId).outcomeBlock?.code !== block.code).map((ref) => ({ type: "job", jobId: ref.jobId, patch: { outcomeBlock: block } }));
-}
-
-// scripts/src/coordinator/dependents.ts
-function isDeadEnd(s, jobId) {
-  const job = jobState(s, jobId);
-  if (job.status === "failed") return true;
-  return job.status === "blocked" && job.block !== null && !(job.block.code in REOPENABLE_BLOCKS) || job.status === "blocked" && job.block === null;
-}
-function blockDependents(s, jobId) {
-  if (!isDeadEnd(s, jobId)) return [];
-  const records2 = [];
-  for (const id of transitiveDependents(s.index, jobId)) {
-    const job = jobState(s, id);
-    if (job.status !== "queued" || job.block !== null) continue;
-    records2.push({
-      type: "job",
-      jobId: id,
-      patch: {
-        block: {
-          code: "dependency-failed",
-          detail: `\`${jobId}\` ended ${jobState(s, jobId).status}${jobState(s, jobId).reason === null ? "" : ` (${jobState(s, jobId).reason})`}, and this job depends on it.`
-        }
-      }
-    });
-  }
-  return records2;
-}
-async function endRejected(s, scheduler, dead) {
-  for (const one of dead) {
-    if (s.nativeOpen.has(one.jobId)) await stopNative(s, one.jobId);
-    await scheduler.end(one.jobId, "graceful");
-    if (jobState(s, one.jobId).status !== "success") {
-      const records2 = blockRejected(s, one, { ended: true });
-      if (records2.length > 0) await s.commit(records2);
-    }
-    await scheduler.changed(one.jobId);
-  }
-}
-
-// scripts/src/plan/resume.ts
-function decideAfterInterruption(input) {
-  const { job, jobState: jobState2, attempt, processGone } = input;
-  if (!processGone)
-    return {
-      action: "unsettled",
-      reason: "process-not-gone",
-      detail: "its process could not be proven gone, so nothing may start in its place"
-    };
-  const started = mayHaveStarted(attempt);
-  if (started && (job.riskTier === "R3" || job.effect === "external-destructive"))
-    return {
-      action: "unsettled",
-      reason: "external-effect",
-      detail: "it died after its start and what it did outside is unknown; only `resume --retry` with a fresh approval runs it again"
-    };
-  if (started && job.writer && job.isolation === "none")
-    return {
-      action: "block",
-      reason: "interrupted-writer",
-      detail: "it may have left half an edit in the shared checkout: look at it, then `resume --retry` this job"
-    };
-  if (jobState2.resumes >= SUPERVISION.resumeAttemptsMax)
-    return {
-      action: "block",
-      reason: "resume-limit",
-      detail: `it was interrupted and started again ${jobState2.resumes} times, which is the limit`
-    };
-  const why = started ? job.writer ? "isolated-writer" : "observer" : "never-started";
-  return { action: "resume", reason: why, detail: RESUMED[why] };
-}
-var RESUMED = {
-  "never-started": "it had not started",
-  "isolated-writer": "its edits are in its own worktree and kept aside; a new attempt starts from nothing",
-  observer: "it changes no files, so it may start again"
-};
-var mayHaveStarted = (attempt) => attempt.status !== "queued" || attempt.startedAt !== null || attempt.pid !== null;
-
-// scripts/src/coordinator/reconcile.ts
-async function reconcile(s) {
-  for (const job of s.graph.jobs) {
-    const state = jobState(s, job.id);
-    const last = state.attemptRecords.at(-1);
-    if (last === void 0) continue;
-    if (s.adapters.get(last.runtime)?.kind === "internal") {
-      if (last.status === "queued" || last.status === "running") {
-        s.nativeOpen.add(job.id);
-        s.observation.enter(job, knownWorkplace(s, job, last).root);
-      }
-      continue;
-    }
-    if (last.status === "running" || last.status === "queued") await closeInterrupted(s, job, last);
-    else if (last.status === "interrupted" && state.pendingAttempt === null && state.block === null)
-      await decide(s, job, last, last.settlement !== "unsettled");
-  }
-}
-async function dropUnfinishedArbiters(s) {
-  for (const arbiter of s.store.state.arbiters.filter((a) => a.status === "running")) {
-    await endOrphan(s, { marker: attemptMarker(s.runDir, arbiter.arbiterId, 1), ...arbiter });
-    await s.commit([{ type: "arbiter", arbiter: { ...arbiter, status: "failed", reason: "interrupted" } }]);
-  }
-}
-async function closeInterrupted(s, job, attempt) {
-  const gone = await endOrphan(s, { marker: attemptMarker(s.runDir, job.id, attempt.attempt), ...attempt });
-  await decide(s, job, attempt, gone);
-}
-async function endOrphan(s, attempt) {
-  const { marker } = attempt;
-  if (attempt.bootId !== null && bootId() !== null && attempt.bootId !== bootId()) return true;
-  if (attempt.pid !== null) {
-    const ended = await endTree({
-      pid: attempt.pid,
-      startTime: attempt.processStartTime,
-      marker,
-      graceMs: SUPERVISION.graceMs,
-      clock: s.clock
-    });
-    return ended.gone;
-  }
-  return endMarked(s, (found) => found === marker);
-}
-async function endMarked(s, matches) {
-  for (const { pid, marker } of await markedProcesses(matches)) {
-    const ended = await endTree({
-      pid,
-      startTime: null,
-      marker,
-      graceMs: SUPERVISION.graceMs,
-      clock: s.clock
-    });
-    if (!ended.gone) return false;
-  }
-  return true;
-}
-async function decide(s, job, attempt, processGone) {
-  const decision = decideAfterInterruption({ job, jobState: jobState(s, job.id), attempt, processGone });
-  const ended = { endedAt: attempt.endedAt ?? isoTime(s.clock.now()), phase: null, detail: decision.detail };
-  const records2 = [];
-  if (decision.action === "unsettled") {
-    if (attempt.status !== "unsettled")
-      records2.push({
-        type: "attempt",
-        jobId: job.id,
-        attempt: attempt.attempt,
-        patch: { ...ended, status: "unsettled", settlement: "unsettled", reason: decision.reason }
-      });
-  } else {
-    if (attempt.status !== "interrupted")
-      records2.push({
-        type: "attempt",
-        jobId: job.id,
-        attempt: attempt.attempt,
-        patch: { ...ended, status: "interrupted", settlement: "settled", reason: "interrupted" }
-      });
-    records2.push({
-      type: "job",
-      jobId: job.id,
-      patch: decision.action === "resume" ? {
-        pendingAttempt: { relation: "resume", reason: decision.reason },
-        resumes: jobState(s, job.id).resumes + 1
-      } : { block: { code: decision.reason, detail: decision.detail } }
-    });
-  }
-  await s.commit(records2);
-  const below2 = blockDependents(s, job.id);
-  if (below2.length > 0) await s.commit(below2);
-}
-
-// scripts/src/coordinator/scratch.ts
-import { join as join10 } from "node:path";
-async function withScratch(o, use) {
-  const path = join10(o.runDir, RUN_FILES.worktrees, `_${o.purpose}`);
-  const branch = `orchestrate/${o.runId}/_${o.purpose}-${sha256(o.commit).slice(0, 12)}`;
-  const scratch = { repo: o.repo, commonDir: o.commonDir, path, branch, commit: o.commit };
-  if (existsSync(path)) {
-    await discardScratch(scratch);
-    rmSync(path, { recursive: true, force: true });
-  }
-  ensureDir(join10(path, ".."));
-  writePrivate(noteOf(path), `${JSON.stringify(scratch)}
-`);
-  try {
-    const made = await createWorktree({ ...scratch, baseCommit: o.commit, mergeCommits: [] });
-    return made.ok ? ok(await use(path)) : err({ code: made.error.code, detail: made.error.detail });
-  } finally {
-    await discard(scratch);
-  }
-}
-var noteOf = (path) => `${path}.scratch.json`;
-async function discard(scratch) {
-  await discardScratch(scratch);
-  rmSync(scratch.path, { recursive: true, force: true });
-  rmSync(noteOf(scratch.path), { force: true });
-}
-async function removeScratches(s) {
-  const folder = join10(s.runDir, RUN_FILES.worktrees);
-  for (const name of namesIn2(folder)) {
-    const purpose = /^_(union|preview-.+)\.scratch\.json$/.exec(name)?.[1];
-    if (purpose === void 0) continue;
-    await endMarked(s, markersOf(s, purpose));
-    const scratch = parse(readTextIfPresent(join10(folder, name)));
-    if (scratch?.path === join10(folder, `_${purpose}`)) await discard(scratch);
-    else rmSync(join10(folder, name), { force: true });
-  }
-}
-function markersOf(s, purpose) {
-  const jobId = purpose.slice("preview-".length);
-  if (purpose === "union")
-    return (marker) => marker.startsWith(`${s.runDir}#`) && marker.endsWith(`#${TRIAL_ATTEMPT}`);
-  if (!s.index.byId.has(jobId)) return () => false;
-  const expected = attemptMarker(s.runDir, jobId, jobState(s, jobId).attempts + 1);
-  return (marker) => marker === expected;
-}
-var TRIAL_ATTEMPT = 0;
-function parse(text) {
-  try {
-    const value = JSON.parse(text ?? "");
-    const whole = ["repo", "commonDir", "path", "branch", "commit"].every(
-      (key) => typeof value[key] === "string"
-    );
-    return whole ? value : null;
-  } catch {
-    return null;
-  }
-}
-function namesIn2(folder) {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 // scripts/src/coordinator/trial.ts
-import { join as join11, relative as relative4 } from "node:path";
+import { join as join14, relative as relative5 } from "node:path";
 async function runTrial(o) {
   const { runDir, runId } = o.host;
   const { repo, commonDir, commit, purpose } = o;
@@ -3908,8 +4154,8 @@ async function runChecks(o, path) {
   return checks;
 }
 function placeIn(path, repo, cwd) {
-  const below2 = relative4(repo, cwd);
-  return below2.startsWith("..") ? path : join11(path, below2);
+  const below2 = relative5(repo, cwd);
+  return below2.startsWith("..") ? path : join14(path, below2);
 }
 async function runOne(o, command) {
   const run = await runDeclaredCommand(o.host, {
@@ -3936,19 +4182,28 @@ async function runOne(o, command) {
 export {
   secretValuesOf,
   childEnvFor,
-  runDeclaredCommand,
   redactDiff,
   makeBriefing,
-  placeJobInputs,
-  fixedBriefSha256,
   deliversBrief,
-  archiveCapture,
+  indexJobs,
+  createReadiness,
+  transitiveDependents,
+  transitiveDependencies,
+  makeWorkplace,
+  knownWorkplace,
+  baseCommitOf,
+  commonDirOfRepo,
+  setUpWorktree,
   traceStart,
-  traceGate,
   traceDispatch,
   traceEnd,
   traceRunEnd,
   traceReport,
+  gateBeforeDispatch,
+  deniedText,
+  changedSinceApproval,
+  approvalWords,
+  archiveCapture,
   endWithFailure,
   endWithBlock,
   escalationReasons,
@@ -3960,17 +4215,6 @@ export {
   inputsFile,
   judgeAttempt,
   createObservation,
-  indexJobs,
-  createReadiness,
-  transitiveDependents,
-  transitiveDependencies,
-  makeWorkplace,
-  startingCommit,
-  knownWorkplace,
-  baseCommitOf,
-  rootOf,
-  commonDirOfRepo,
-  setUpWorktree,
   openNativeAttempt,
   startNative,
   finishNative,
@@ -3990,7 +4234,6 @@ export {
   endRejected,
   reconcile,
   dropUnfinishedArbiters,
-  withScratch,
   removeScratches,
   runTrial
 };

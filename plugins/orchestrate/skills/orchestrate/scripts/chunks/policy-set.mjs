@@ -15,12 +15,12 @@ import {
 } from "./dispatch.mjs";
 import {
   loadConfig,
-  parsePolicy,
   readConfig
 } from "./unsupported.mjs";
 import {
   SHOWN_DIGEST,
-  matchesModel
+  matchesModel,
+  parsePolicy
 } from "./unsupported.mjs";
 import {
   workspaceRoot
