@@ -1,6 +1,6 @@
 /** After the process: measure, keep, commit, verify, and record success or failure. The same for a CLI's and for a harness's work. */
 import { lstatSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { sha256, sha256File, writePrivate } from "../host/files.ts";
@@ -9,11 +9,13 @@ import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
 import { treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
 import { gatherLayerOne } from "../prove/gather.ts";
+import { plainPath } from "../prove/ownership.ts";
 import { FINDING_FLAG, findsFault, isReview, readReview } from "../prove/review-findings.ts";
 import { type LayerOneResult, verifyLayerOne, type WindowPeer } from "../prove/verify.ts";
 import { type Changes, compareFingerprints, type Fingerprint } from "../run/changes.ts";
 import { keepArtifacts, removeMaterial, writeResultOutput } from "../run/handoff.ts";
 import { reversePatch } from "../run/reverse-patch.ts";
+import { tooLargeFile } from "../run/work-size.ts";
 import { type CommittedWorktree, commitWorktree } from "../run/worktree-commit.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement } from "../runtimes/adapter.ts";
 import { isRequestedModel } from "../runtimes/model-match.ts";
@@ -110,6 +112,14 @@ async function keepReversePatch(s: Session, o: Judged, changes: Changes): Promis
   const { place, job } = o;
   if (place.worktree !== null || place.gitDir === null || !job.writer || !changes.measured) return;
   if ([...changes.created, ...changes.modified, ...changes.deleted].length === 0) return;
+  if (tooLargeFile(place.root, [...changes.created, ...changes.modified]) !== null)
+    return s.commit([
+      {
+        type: "run",
+        patch: {},
+        note: `${job.id}: a changed file is too large, so no patch takes its edits back`,
+      },
+    ]);
   const made = await reversePatch({ root: place.root, gitDir: place.gitDir, before: o.before, changes });
   if (!made.ok || made.value.missing.length > 0)
     await s.commit([
@@ -136,6 +146,15 @@ async function verify(
   await removeMaterial({ cwd: place.cwd, jobId: job.id });
   const changes = compareFingerprints(o.before, await s.observation.measure(place));
   await keepReversePatch(s, o, changes);
+  const outputs = job.outputs.map(({ path }) => join(relative(place.root, place.cwd), plainPath(path)));
+  const tooLarge = tooLargeFile(place.root, [...changes.created, ...changes.modified, ...outputs]);
+  if (tooLarge !== null)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "BAD_OUTPUT",
+      reason: "file-too-large",
+      detail: tooLarge,
+      patch: facts.seen,
+    });
   const written = await writeResults(job, place, facts.resultText);
   if (written !== null)
     return endWithFailure(s, job, ordinal, {

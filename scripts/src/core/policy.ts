@@ -223,6 +223,12 @@ export const SPEC_LIMITS = {
 } as const;
 
 /** How processes are ended and drained (contract section 7). All in milliseconds. */
+/**
+ * A larger file is no work that can be hashed, committed and kept in minutes: a sparse one of terabytes takes a moment to
+ * make and days to read.
+ */
+export const WORK_FILE_MAX_BYTES = 2 * 1024 ** 3;
+
 export const SUPERVISION = {
   graceMs: 10_000,
   drainMs: 200,

@@ -53,6 +53,34 @@ describe("a run of plain programs", () => {
     expect(Buffer.byteLength(run.stdout) + Buffer.byteLength(verdict.stdout)).toBeLessThanOrEqual(4_096);
   });
 
+  it("settles at once where a job leaves a file that nobody could read in time", async () => {
+    const maker = (id: string, name: string, isolation: string): object =>
+      program(id, `truncate -s 8T ${name} && echo made`, {
+        task: "implement",
+        isolation,
+        checks: ["it is there"],
+        outputs: [{ path: name }],
+        owned_paths: [name],
+      });
+    const repo = workspace([
+      maker("branched", "big.bin", "worktree"),
+      maker("ignored", "big.ignored.bin", "worktree"),
+      maker("shared", "big.shared.bin", "none"),
+    ]);
+    repo.commit("ignored", { ".gitignore": "*.ignored.bin\n" });
+    const run = await tool().json(["run", "jobs.json"], { cwd: repo.path });
+    expect(run.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+    const { jobs } = stateOf(runDirOf(run));
+    const last = (id: string) => jobs[id]?.attemptRecords.at(-1);
+    const words = (path: string): string =>
+      `\`${path}\` has ${8 * 1024 ** 4} bytes, more than the 2147483648 that a file of a job may have`;
+    expect(["branched", "ignored", "shared"].map((id) => [last(id)?.reason, last(id)?.detail])).toEqual([
+      ["file-too-large", words("big.bin")],
+      ["file-too-large", words("big.ignored.bin")],
+      ["file-too-large", words("big.shared.bin")],
+    ]);
+  });
+
   it("a rejected job rejects what stands on it and nothing else", async () => {
     const { path } = workspace([
       program("base", "true"),

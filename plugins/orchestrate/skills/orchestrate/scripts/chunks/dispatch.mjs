@@ -2490,6 +2490,7 @@ var SPEC_LIMITS = {
   broadFiles: 100,
   rollbackMinChars: 20
 };
+var WORK_FILE_MAX_BYTES = 2 * 1024 ** 3;
 var SUPERVISION = {
   graceMs: 1e4,
   drainMs: 200,
@@ -2560,6 +2561,7 @@ export {
   StateFaultError,
   TOOL,
   TOOL_WORDS,
+  WORK_FILE_MAX_BYTES,
   __commonJS,
   __export,
   __toESM,

@@ -119,7 +119,8 @@ import {
 } from "./dispatch.mjs";
 import {
   POLICY,
-  SUPERVISION
+  SUPERVISION,
+  WORK_FILE_MAX_BYTES
 } from "./dispatch.mjs";
 import {
   CONFIG_DIR,
@@ -978,8 +979,8 @@ ${lines.join("\n")}`;
 
 // scripts/src/host/safe-path.ts
 import { join } from "node:path";
-function resolveInside(root, relative6) {
-  const words = safeRelative(relative6);
+function resolveInside(root, relative7) {
+  const words = safeRelative(relative7);
   if (!words.ok) return words;
   let at = root;
   for (const part of words.value.split("/")) {
@@ -989,14 +990,14 @@ function resolveInside(root, relative6) {
     if (stat.isSymbolicLink())
       return err({
         code: "symlink",
-        path: relative6,
-        detail: `\`${relative6}\` leads through a symbolic link`
+        path: relative7,
+        detail: `\`${relative7}\` leads through a symbolic link`
       });
   }
   return ok(join(root, words.value));
 }
-async function hashInside(root, relative6) {
-  return withFile(root, relative6, async (fd, stat) => {
+async function hashInside(root, relative7) {
+  return withFile(root, relative7, async (fd, stat) => {
     const hash2 = createHash("sha256");
     let bytes = 0;
     for await (const chunk of chunks(fd)) {
@@ -1006,10 +1007,10 @@ async function hashInside(root, relative6) {
     return ok({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
   });
 }
-function namesInside(root, relative6) {
+function namesInside(root, relative7) {
   const names2 = withParent(
     root,
-    relative6,
+    relative7,
     { create: false },
     (base, name) => lstatSync(`${base}/${name}`).isDirectory() ? ok(readdirSync(`${base}/${name}`)) : ok([])
   );
@@ -2325,7 +2326,7 @@ async function endWithBlock(s, job, ordinal, block2, patch = {}) {
 }
 
 // scripts/src/coordinator/judge.ts
-import { join as join13 } from "node:path";
+import { join as join14, relative as relative4 } from "node:path";
 
 // scripts/src/prove/escalate.ts
 var always = (id, title, test) => ({
@@ -3155,6 +3156,17 @@ async function tree(options, how, entries) {
   return written.exitCode === 0 ? ok(written.stdout.trim()) : err(gitFault(written, "write a tree"));
 }
 
+// scripts/src/run/work-size.ts
+import { join as join12 } from "node:path";
+function tooLargeFile(root, paths, maxBytes = WORK_FILE_MAX_BYTES) {
+  for (const path of paths) {
+    const look = lstatSync(join12(root, path), { throwIfNoEntry: false });
+    if (look?.isFile() === true && look.size > maxBytes)
+      return `\`${path}\` has ${look.size} bytes, more than the ${maxBytes} that a file of a job may have`;
+  }
+  return null;
+}
+
 // scripts/src/runtimes/model-match.ts
 function isRequestedModel(o) {
   const requested = plainName(o.requested, o.provider);
@@ -3173,7 +3185,7 @@ function plainName(name, provider) {
 var undated = (name) => name.replace(/[-@]20\d{2}-?\d{2}-?\d{2}$/, "");
 
 // scripts/src/coordinator/consumed.ts
-import { join as join12 } from "node:path";
+import { join as join13 } from "node:path";
 function consumedBy(s, job, o) {
   return inputFingerprint({
     briefSha256: fixedBriefSha256(s, job),
@@ -3192,7 +3204,7 @@ function consumedBy(s, job, o) {
     verification: job.verification
   });
 }
-var inputsFile = (runDir, jobId) => join12(jobDir(runDir, jobId), "inputs.json");
+var inputsFile = (runDir, jobId) => join13(jobDir(runDir, jobId), "inputs.json");
 
 // scripts/src/coordinator/replay.ts
 function replayDecision(s, o, lines) {
@@ -3285,6 +3297,14 @@ async function keepReversePatch(s, o, changes) {
   const { place, job } = o;
   if (place.worktree !== null || place.gitDir === null || !job.writer || !changes.measured) return;
   if ([...changes.created, ...changes.modified, ...changes.deleted].length === 0) return;
+  if (tooLargeFile(place.root, [...changes.created, ...changes.modified]) !== null)
+    return s.commit([
+      {
+        type: "run",
+        patch: {},
+        note: `${job.id}: a changed file is too large, so no patch takes its edits back`
+      }
+    ]);
   const made = await reversePatch({ root: place.root, gitDir: place.gitDir, before: o.before, changes });
   if (!made.ok || made.value.missing.length > 0)
     await s.commit([
@@ -3304,6 +3324,15 @@ async function verify(s, o, facts) {
   await removeMaterial({ cwd: place.cwd, jobId: job.id });
   const changes = compareFingerprints(o.before, await s.observation.measure(place));
   await keepReversePatch(s, o, changes);
+  const outputs = job.outputs.map(({ path }) => join14(relative4(place.root, place.cwd), plainPath(path)));
+  const tooLarge = tooLargeFile(place.root, [...changes.created, ...changes.modified, ...outputs]);
+  if (tooLarge !== null)
+    return endWithFailure(s, job, ordinal, {
+      failureClass: "BAD_OUTPUT",
+      reason: "file-too-large",
+      detail: tooLarge,
+      patch: facts.seen
+    });
   const written = await writeResults(job, place, facts.resultText);
   if (written !== null)
     return endWithFailure(s, job, ordinal, {
@@ -3391,7 +3420,7 @@ Run: ${s.runId}`,
   return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
 }
 var emptyFiles = (root, names2) => names2.filter((name) => {
-  const look = lstatSync(join13(root, name), { throwIfNoEntry: false });
+  const look = lstatSync(join14(root, name), { throwIfNoEntry: false });
   return look?.isFile() && look.size === 0;
 });
 async function layerOne(s, o, facts) {
@@ -3436,7 +3465,7 @@ function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
   const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below2 ? join13(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  return below2 ? join14(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
   const { judged: judged2, committed } = facts;
@@ -3462,7 +3491,7 @@ async function sharedTree(place, judged2) {
   const files = await Promise.all(
     judged2.changedPaths.map(async (path) => ({
       path,
-      sha256: (await sha256File(join13(place.root, path)))?.sha256 ?? null
+      sha256: (await sha256File(join14(place.root, path)))?.sha256 ?? null
     }))
   );
   return treeSha256([
@@ -3509,7 +3538,7 @@ function observedFamily(s, o, attempt) {
 }
 
 // scripts/src/coordinator/observation.ts
-import { isAbsolute as isAbsolute4, relative as relative4 } from "node:path";
+import { isAbsolute as isAbsolute4, relative as relative5 } from "node:path";
 
 // scripts/src/run/measure.ts
 import { basename, dirname } from "node:path";
@@ -3845,7 +3874,7 @@ function peerOf(job, root) {
   return {
     jobId: job.id,
     effect: job.effect,
-    cwdPrefix: relative4(root, job.cwd).split("\\").join("/"),
+    cwdPrefix: relative5(root, job.cwd).split("\\").join("/"),
     ownedPaths: job.ownedPaths,
     outputs: job.outputs.map((output) => output.path)
   };
@@ -3862,7 +3891,7 @@ function excluded(place, runDir, cwds) {
   ];
 }
 function inside(root, path) {
-  const way = relative4(root, path);
+  const way = relative5(root, path);
   return way.startsWith("..") || isAbsolute4(way) ? [] : [way.split("\\").join("/")];
 }
 
@@ -4115,7 +4144,7 @@ function contentText(content, maxBytes) {
 }
 
 // scripts/src/coordinator/trial.ts
-import { join as join14, relative as relative5 } from "node:path";
+import { join as join15, relative as relative6 } from "node:path";
 async function runTrial(o) {
   const { runDir, runId } = o.host;
   const { repo, commonDir, commit, purpose } = o;
@@ -4154,8 +4183,8 @@ async function runChecks(o, path) {
   return checks;
 }
 function placeIn(path, repo, cwd) {
-  const below2 = relative5(repo, cwd);
-  return below2.startsWith("..") ? path : join14(path, below2);
+  const below2 = relative6(repo, cwd);
+  return below2.startsWith("..") ? path : join15(path, below2);
 }
 async function runOne(o, command) {
   const run = await runDeclaredCommand(o.host, {
