@@ -67,7 +67,8 @@ describe("a run of plain programs", () => {
       maker("ignored", "big.ignored.bin", "worktree"),
       maker("shared", "big.shared.bin", "none"),
     ]);
-    repo.commit("ignored", { ".gitignore": "*.ignored.bin\n" });
+    repo.write(".gitignore", "*.ignored.bin\n");
+    repo.commit("ignored");
     const run = await tool().json(["run", "jobs.json"], { cwd: repo.path });
     expect(run.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     const { jobs } = stateOf(runDirOf(run));

@@ -3514,10 +3514,15 @@ function listen(s, wake) {
   return signals;
 }
 
+// scripts/src/host/small-heap.ts
+import { setFlagsFromString } from "node:v8";
+var keepHeapSmall = () => setFlagsFromString("--heap-growing-percent=20");
+
 // scripts/src/cli/commands/hidden-coordinate.ts
 var handler = async (ctx, argv) => {
   const runDir = argv[0];
   if (runDir === void 0) return EXIT.usage;
+  keepHeapSmall();
   return coordinate({
     runDir,
     env: ctx.env,
