@@ -2,8 +2,9 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { executedFile, onSearchPath } from "../host/executed.ts";
+import { readNamedFile } from "../host/files.ts";
 import { safeRelative } from "../host/inside.ts";
-import { programAt, shellWords, type WordRole, wordRoles } from "./check-roles.ts";
+import { isCode, programAt, shellWords, type WordRole, wordRoles } from "./check-roles.ts";
 
 export interface CheckFile {
   /** Relative to the checkout's root. */
@@ -58,7 +59,19 @@ function impliedBy(argv: readonly string[]): readonly string[] {
 
 /** Programs that complete a name which is no file itself. */
 const COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
-const EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
+const EXTENSIONS = [
+  ".js",
+  ".mjs",
+  ".cjs",
+  ".ts",
+  ".json",
+  ".py",
+  ".rb",
+  ".sh",
+  "/index.js",
+  "/package.json",
+  "/__main__.py",
+];
 
 /**
  * Files named on the argv (`scripts/check.sh`, `--config=x.json`, `node scripts/check` for `check.js`,
@@ -70,6 +83,8 @@ export async function filesOfCommand(o: {
   readonly cwd: string;
   readonly argv: readonly string[];
   readonly deleted: readonly string[];
+  /** What the job changed: code of it in a folder that a runner of checks is given (`node --test tests`) is run too. */
+  readonly changed?: readonly string[];
 }): Promise<readonly CheckFile[]> {
   const prefix = relative(o.root, o.cwd).split("\\").join("/");
   if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
@@ -79,10 +94,12 @@ export async function filesOfCommand(o: {
   for (const { word, role } of wordsOf(o.argv))
     for (const path of below(o.root, prefix, word))
       if (there(path))
-        for (const real of withTarget(o.root, path)) named.set(real, stronger(named.get(real), role));
+        for (const real of [...withTarget(o.root, path), ...mainOf(o.root, path).filter(there)])
+          named.set(real, stronger(named.get(real), role));
   const implied = new Set<string>();
   for (const name of impliedBy(o.argv))
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
+  for (const path of inNamedFolders(o, prefix)) if (!named.has(path)) implied.add(path);
   const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
   const facts = await Promise.all([
     ...[...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, role]) => fact(o.root, { path, role })),
@@ -91,6 +108,20 @@ export async function filesOfCommand(o: {
   // Any word of a shell's text may be a file that is only written or looked at.
   const onlyInText = (path: string): boolean => inText.has(path) && named.get(path) === "content";
   return facts.filter((one) => one.implied || !one.reads || !onlyInText(one.path));
+}
+
+/** The folder where the command runs, and those above it, are no choice of tests: all work lies there. */
+function inNamedFolders(
+  o: { readonly argv: readonly string[]; readonly root: string; readonly changed?: readonly string[] },
+  prefix: string,
+): readonly string[] {
+  const code = (o.changed ?? []).filter(isCode);
+  if (code.length === 0) return [];
+  const folders = wordsOf(o.argv).flatMap(({ word, role }) =>
+    role === "reads" ? [] : below(o.root, prefix, word).map((path) => `${path}/`),
+  );
+  const chosen = [...new Set(folders)].filter((folder) => !`${prefix}/`.startsWith(folder));
+  return code.filter((path) => chosen.some((folder) => path.startsWith(folder)));
 }
 
 /** What is run from outside the workspace: the program, a script of an interpreter, a configuration. */
@@ -210,6 +241,23 @@ function isFile(root: string, path: string): boolean {
     return stat.isFile() || stat.isSymbolicLink();
   } catch {
     return false;
+  }
+}
+
+const MANIFEST_MAX_BYTES = 1024 * 1024;
+
+/** Of a folder's `package.json`: the files that `node FOLDER` may start by it. */
+function mainOf(root: string, path: string): readonly string[] {
+  if (basename(path) !== "package.json") return [];
+  try {
+    const { main } = JSON.parse(
+      readNamedFile(`${root}/${path}`, MANIFEST_MAX_BYTES).head.toString("utf8"),
+    ) as { main?: unknown };
+    if (typeof main !== "string") return [];
+    const folder = path.slice(0, -"package.json".length);
+    return ["", ...EXTENSIONS].flatMap((end) => below(root, folder, main + end));
+  } catch {
+    return [];
   }
 }
 

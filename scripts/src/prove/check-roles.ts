@@ -30,6 +30,9 @@ const RUNNERS = /^(?:npm|pnpm|yarn|bun|uv|poetry|pipenv)$/;
 
 const CODE =
   /\.(?:[cm]?[jt]sx?|py|rb|pl|php|lua|r|sh|bash|zsh|fish|ps1|bat|cmd|awk|sed|jq|sql|mk|cmake|gradle|groovy|tf|nix|go|rs|java|kt|scala|swift|c|cc|cpp|feature|bats|robot|spec)$/i;
+/** By its name, something that can be run or imported. */
+export const isCode = (path: string): boolean => CODE.test(path);
+
 const CONFIG = /\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|xml|properties|rc)$|(?:^|\/)\.[\w-]+rc$/i;
 
 /** Of a runner of tasks: run, whatever the option before it. */

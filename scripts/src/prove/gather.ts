@@ -128,7 +128,9 @@ async function verificationFact(
   const { command, index } = o;
   const argv = [command.command, ...command.args];
   const cwd = input.mapCwd(command);
-  const files = await filesOfCommand({ root: input.root, cwd, argv, deleted: input.changes.deleted });
+  const { created, modified, deleted } = input.changes;
+  const changed = [...created, ...modified, ...deleted];
+  const files = await filesOfCommand({ root: input.root, cwd, argv, deleted, changed });
   const { root, searchPath } = input;
   const outside = await outsideFilesOfCommand({ root, cwd, argv, searchPath });
   const fact = { index, argv, files, outside };

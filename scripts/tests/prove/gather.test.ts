@@ -304,6 +304,8 @@ describe("the files of a check", () => {
       "package.json": "{}",
       "pkg/package.json": "{}",
       Makefile: "x",
+      "app/package.json": '{"main":"./src/start"}',
+      "app/src/start.js": "6",
     });
 
   it.each<[string, string[], string[]]>([
@@ -311,6 +313,7 @@ describe("the files of a check", () => {
     ["a script of an interpreter", ["sh", "check.sh"], ["check.sh"]],
     ["a module without its extension", ["node", "scripts/run"], ["scripts/run.mjs"]],
     ["a folder with an index", ["node", "scripts/lib"], ["scripts/lib/index.js"]],
+    ["a folder with a manifest", ["node", "app"], ["app/package.json", "app/src/start.js"]],
     ["a dotted module", ["python", "-m", "unittest", "tests.test_x"], ["tests/test_x.py"]],
     [
       "an option with a file",
@@ -378,6 +381,24 @@ describe("what a command only looks at", () => {
     chmodSync(join(at, "check.mjs"), 0o755);
     const found = await filesOfCommand({ root: at, cwd: at, argv, deleted: [] });
     expect(found.filter((file) => !file.reads).map((file) => file.path)).toEqual(decides);
+  });
+
+  it.each<[string, string[], boolean]>([
+    ["tests in a folder that is named", ["node", "--test", "pkg/tests/"], true],
+    ["tests in a folder that an option names", ["vitest", "run", "--dir=pkg/tests"], true],
+    ["work in a folder that a linter reads", ["eslint", "pkg/tests"], false],
+    ["work in the folder where the check runs", ["pytest", "."], false],
+    ["another folder", ["node", "--test", "pkg/test"], false],
+  ])("is told from what it runs: %s", async (_, argv, edited) => {
+    const root = folder({ "pkg/tests/deep/a.test.js": "1", "pkg/tests/data.txt": "1", "pkg/test/b.js": "1" });
+    const [name = "", ...args] = argv;
+    const job = { ownedPaths: ["pkg/**"], verification: [command(name, ...args)] };
+    const flagsOf = async (modified: string[]) =>
+      verifyLayerOne(
+        await gatherLayerOne(input(root, { job, changes: { ...NO_CHANGES, modified, tracked: modified } })),
+      ).flags;
+    expect(await flagsOf(["pkg/tests/deep/a.test.js"])).toEqual(edited ? ["check-edited"] : []);
+    expect(await flagsOf(["pkg/tests/data.txt"])).toEqual([]);
   });
 
   it("raises no flag when the job made it", async () => {
