@@ -164,7 +164,7 @@ export function renderNext(next: readonly NextAction[]): string {
 
 const CLEAR_LINE = "\r\u001b[2K";
 
-/** Text of other parties must not drive the terminal: control characters are shown, not sent. */
+/** Text of other parties must not drive the terminal or hide in it: control characters and what nobody sees are shown, not sent. */
 export function visible(text: string): string {
   return visibleText(text).replaceAll("\n", "\\u000a");
 }
@@ -173,7 +173,10 @@ export function visible(text: string): string {
 function visibleText(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be shown
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu,
+    (c) => {
+      const hex = (c.codePointAt(0) as number).toString(16);
+      return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+    },
   );
 }

@@ -167,10 +167,14 @@ export function approvalWords(s: Session, job: PlanJob): string {
     job.invocation === null
       ? `does: ${clip(job.prompt ?? job.expectedOutput)}`
       : `runs \`${shell([job.invocation.command, ...job.invocation.args])}\``,
+    job.isolation === "worktree" && s.graph.worktreeSetup.length > 0
+      ? `after ${s.graph.worktreeSetup.map(commandText).join(", ")}`
+      : null,
     job.ownedPaths.length > 0 ? `may write ${job.ownedPaths.map((p) => `\`${p}\``).join(", ")}` : null,
     (job.invocation?.envAllow.length ?? 0) > 0
       ? `is given ${job.invocation?.envAllow.map((name) => `\`${name}\``).join(", ")}`
       : null,
+    job.verification.length > 0 ? `checked by ${job.verification.map(commandText).join(", ")}` : null,
     job.preview === null ? null : `preview: ${planText(job.preview)}`,
     job.rollback === null ? null : `rollback, shown and never run by us: ${planText(job.rollback)}`,
     authorityText(s, job),
@@ -184,10 +188,16 @@ const clip = (text: string): string => {
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 };
 
+const commandText = ({
+  command,
+  args,
+}: {
+  readonly command: string;
+  readonly args: readonly string[];
+}): string => `\`${shell([command, ...args])}\``;
+
 const shell = (argv: readonly string[]): string => argv.map((part) => quoteShell(part)).join(" ");
 
 function planText(text: NonNullable<PlanJob["preview"]>): string {
-  return text.kind === "text"
-    ? clip(text.text)
-    : `\`${shell([text.command.command, ...text.command.args])}\``;
+  return text.kind === "text" ? clip(text.text) : commandText(text.command);
 }

@@ -181,6 +181,8 @@ describe("for people", () => {
 
   it("shows control characters of other parties instead of sending them to the terminal", () => {
     expect(visible("a\u001b[31mred\u0007\u202eb\u0085")).toBe("a\\u001b[31mred\\u0007\\u202eb\\u0085");
+    expect(visible("rm\u200b x\ufeff \u{e0041}")).toBe("rm\\u200b x\\ufeff \\u{e0041}");
+    expect(visible("é 漢 \u{1f469}\u200d\u{1f467}")).toBe("é 漢 \u{1f469}\u200d\u{1f467}");
     expect(visible("tab\tand – ünïcode stay")).toBe("tab\tand – ünïcode stay");
   });
 

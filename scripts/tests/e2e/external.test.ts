@@ -170,6 +170,7 @@ function builtScene(o: { readonly preview: string; readonly setup?: (outside: st
     checks: ["it is deployed"],
     preview: { command: "sh", args: ["-c", o.preview] },
     rollback: { command: "sh", args: ["-c", "echo rolled back"] },
+    verification: [{ command: "test", args: ["-d", "."] }],
     invocation: { command: "sh", args: [script] },
   };
   writeFileSync(
@@ -268,7 +269,12 @@ describe("a script outside the project", () => {
       setup: (folder) =>
         `case $PWD in */worktrees/deploy) echo "echo two >> ${folder}/effects.txt" > ${folder}/deploy.sh;; esac`,
     });
-    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    const asked = await call("run", "jobs.json", ...HARNESS);
+    const runDir = runDirOf(asked);
+    const words = asked.next[0]?.reason ?? "";
+    expect(words).toMatch(
+      /; after `sh -c 'case \$PWD in .* esac'`; may write `out\/\*\*`; checked by `test -d \.`;/,
+    );
     await call("approve", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
     await call("wait", runDir, "--timeout", "30s");
     expect(stateOf(runDir).jobs["deploy"]).toMatchObject({

@@ -1269,8 +1269,11 @@ function visible(text2) {
 function visibleText(text2) {
   return text2.replaceAll("\r\n", "\n").replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be shown
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu,
+    (c) => {
+      const hex = c.codePointAt(0).toString(16);
+      return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+    }
   );
 }
 // scripts/src/cli/dispatch.ts

@@ -80,7 +80,7 @@ import {
   chooseArbiters,
   cliIndependence,
   isProgram
-} from "./accept.mjs";
+} from "./check-files.mjs";
 import {
   FLAG_WORDS,
   keptBeside,

@@ -11,7 +11,7 @@ import {
   withRepoLock
 } from "./worktree.mjs";
 import "./verdict.validate.mjs";
-import "./accept.mjs";
+import "./check-files.mjs";
 import "./inside.mjs";
 import {
   rewriteReport

@@ -31,7 +31,7 @@ import {
   plainPath,
   scriptsOfScope,
   writeScripts
-} from "./accept.mjs";
+} from "./check-files.mjs";
 import {
   chunks,
   lstat,
@@ -2047,8 +2047,10 @@ function approvalWords(s, job) {
   return [
     `\`${job.id}\` (${job.effect}, ${job.riskTier}) in ${where} by \`${candidate?.runtime ?? "?"}\`${candidate?.model ? ` with model \`${candidate.model}\`` : ""}`,
     job.invocation === null ? `does: ${clip(job.prompt ?? job.expectedOutput)}` : `runs \`${shell([job.invocation.command, ...job.invocation.args])}\``,
+    job.isolation === "worktree" && s.graph.worktreeSetup.length > 0 ? `after ${s.graph.worktreeSetup.map(commandText).join(", ")}` : null,
     job.ownedPaths.length > 0 ? `may write ${job.ownedPaths.map((p) => `\`${p}\``).join(", ")}` : null,
     (job.invocation?.envAllow.length ?? 0) > 0 ? `is given ${job.invocation?.envAllow.map((name) => `\`${name}\``).join(", ")}` : null,
+    job.verification.length > 0 ? `checked by ${job.verification.map(commandText).join(", ")}` : null,
     job.preview === null ? null : `preview: ${planText(job.preview)}`,
     job.rollback === null ? null : `rollback, shown and never run by us: ${planText(job.rollback)}`,
     authorityText(s, job)
@@ -2058,9 +2060,13 @@ var clip = (text) => {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > 300 ? `${line.slice(0, 299)}\u2026` : line;
 };
+var commandText = ({
+  command,
+  args
+}) => `\`${shell([command, ...args])}\``;
 var shell = (argv) => argv.map((part) => quoteShell(part)).join(" ");
 function planText(text) {
-  return text.kind === "text" ? clip(text.text) : `\`${shell([text.command.command, ...text.command.args])}\``;
+  return text.kind === "text" ? clip(text.text) : commandText(text.command);
 }
 
 // scripts/src/coordinator/capture-files.ts
@@ -2766,7 +2772,9 @@ async function verificationFact(input, o) {
   const { command, index } = o;
   const argv = [command.command, ...command.args];
   const cwd = input.mapCwd(command);
-  const files = await filesOfCommand({ root: input.root, cwd, argv, deleted: input.changes.deleted });
+  const { created, modified, deleted } = input.changes;
+  const changed = [...created, ...modified, ...deleted];
+  const files = await filesOfCommand({ root: input.root, cwd, argv, deleted, changed });
   const { root, searchPath } = input;
   const outside = await outsideFilesOfCommand({ root, cwd, argv, searchPath });
   const fact = { index, argv, files, outside };

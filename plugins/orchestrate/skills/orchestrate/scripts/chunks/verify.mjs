@@ -4,7 +4,7 @@ import {
   isProgram,
   outputOf,
   ownedBy
-} from "./accept.mjs";
+} from "./check-files.mjs";
 import "./inside.mjs";
 import {
   unknownJob

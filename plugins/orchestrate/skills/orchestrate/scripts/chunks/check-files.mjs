@@ -16,6 +16,7 @@ import {
 import {
   createHash,
   ensureDir,
+  readNamedFile,
   readTextIfPresent,
   writePrivate
 } from "./dispatch.mjs";
@@ -392,6 +393,7 @@ var WRAPPERS = /^(?:env|nice|nohup|time|timeout|stdbuf|setsid|ionice|sudo|xargs|
 var EXEC_WORDS = /^(?:exec|run|dlx|x|tool)$/;
 var RUNNERS = /^(?:npm|pnpm|yarn|bun|uv|poetry|pipenv)$/;
 var CODE = /\.(?:[cm]?[jt]sx?|py|rb|pl|php|lua|r|sh|bash|zsh|fish|ps1|bat|cmd|awk|sed|jq|sql|mk|cmake|gradle|groovy|tf|nix|go|rs|java|kt|scala|swift|c|cc|cpp|feature|bats|robot|spec)$/i;
+var isCode = (path) => CODE.test(path);
 var CONFIG = /\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|xml|properties|rc)$|(?:^|\/)\.[\w-]+rc$/i;
 var RECIPE = /(?:^|\/)(?:(?:GNU)?[Mm]akefile|\.?[Jj]ustfile|Rakefile|Taskfile\.ya?ml)$/;
 function wordRoles(argv) {
@@ -483,7 +485,19 @@ function impliedBy(argv) {
   return [...new Set(["", ...found].flatMap((folder) => names.map((name) => join2(folder, name))))];
 }
 var COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
-var EXTENSIONS = [".js", ".mjs", ".cjs", ".ts", ".json", ".py", ".rb", ".sh", "/index.js", "/__main__.py"];
+var EXTENSIONS = [
+  ".js",
+  ".mjs",
+  ".cjs",
+  ".ts",
+  ".json",
+  ".py",
+  ".rb",
+  ".sh",
+  "/index.js",
+  "/package.json",
+  "/__main__.py"
+];
 async function filesOfCommand(o) {
   const prefix = relative(o.root, o.cwd).split("\\").join("/");
   if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
@@ -493,10 +507,12 @@ async function filesOfCommand(o) {
   for (const { word, role } of wordsOf(o.argv))
     for (const path of below(o.root, prefix, word))
       if (there(path))
-        for (const real of withTarget(o.root, path)) named.set(real, stronger(named.get(real), role));
+        for (const real of [...withTarget(o.root, path), ...mainOf(o.root, path).filter(there)])
+          named.set(real, stronger(named.get(real), role));
   const implied = /* @__PURE__ */ new Set();
   for (const name of impliedBy(o.argv))
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
+  for (const path of inNamedFolders(o, prefix)) if (!named.has(path)) implied.add(path);
   const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
   const facts = await Promise.all([
     ...[...named].sort(([a], [b]) => a < b ? -1 : 1).map(([path, role]) => fact(o.root, { path, role })),
@@ -504,6 +520,15 @@ async function filesOfCommand(o) {
   ]);
   const onlyInText = (path) => inText.has(path) && named.get(path) === "content";
   return facts.filter((one) => one.implied || !one.reads || !onlyInText(one.path));
+}
+function inNamedFolders(o, prefix) {
+  const code = (o.changed ?? []).filter(isCode);
+  if (code.length === 0) return [];
+  const folders = wordsOf(o.argv).flatMap(
+    ({ word, role }) => role === "reads" ? [] : below(o.root, prefix, word).map((path) => `${path}/`)
+  );
+  const chosen = [...new Set(folders)].filter((folder) => !`${prefix}/`.startsWith(folder));
+  return code.filter((path) => chosen.some((folder) => path.startsWith(folder)));
 }
 async function outsideFilesOfCommand(o) {
   const found = /* @__PURE__ */ new Map();
@@ -590,6 +615,20 @@ function isFile(root, path) {
     return stat.isFile() || stat.isSymbolicLink();
   } catch {
     return false;
+  }
+}
+var MANIFEST_MAX_BYTES = 1024 * 1024;
+function mainOf(root, path) {
+  if (basename2(path) !== "package.json") return [];
+  try {
+    const { main } = JSON.parse(
+      readNamedFile(`${root}/${path}`, MANIFEST_MAX_BYTES).head.toString("utf8")
+    );
+    if (typeof main !== "string") return [];
+    const folder = path.slice(0, -"package.json".length);
+    return ["", ...EXTENSIONS].flatMap((end) => below(root, folder, main + end));
+  } catch {
+    return [];
   }
 }
 function withTarget(root, path) {
