@@ -90,6 +90,7 @@ const PARTS = [
   "retry",
   "benchmark",
   "fallback",
+  "mock",
 ] as const;
 
 function jobParts(): string {

@@ -85,6 +85,7 @@ describe("the program of a command", () => {
     ["/opt/bin/npm exec vitest", "vitest"],
     ["pnpm dlx vitest", "vitest"],
     ["uv run env A=1 pytest", "pytest"],
+    ["uv tool run ruff check", "ruff"],
     ["npm test exec", "npm"],
     ["npm exec", "npm"],
     ["make exec x", "make"],
