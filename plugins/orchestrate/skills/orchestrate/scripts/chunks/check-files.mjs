@@ -417,9 +417,8 @@ function programAt(argv) {
     const name = basename(argv[at] ?? "");
     const runs = RUNNERS.test(name) && EXEC_WORDS.test(argv[at + 1] ?? "");
     if (!runs && !WRAPPERS.test(name)) return at;
-    const next = argv.findIndex(
-      (word, i) => i > at + (runs ? 1 : 0) && !/^-|^\w+=|^\d+(?:\.\d+)?[smhd]?$/.test(word)
-    );
+    const own = !runs ? 0 : argv[at + 1] === "tool" ? 2 : 1;
+    const next = argv.findIndex((word, i) => i > at + own && !/^-|^\w+=|^\d+(?:\.\d+)?[smhd]?$/.test(word));
     if (next === -1) return at;
     at = next;
   }
