@@ -1,6 +1,6 @@
 /** After the process: measure, keep, commit, verify, and record success or failure. The same for a CLI's and for a harness's work. */
 import { lstatSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { sha256, sha256File, writePrivate } from "../host/files.ts";
@@ -9,7 +9,6 @@ import { escalationFacts, escalationReasons } from "../prove/escalate.ts";
 import { treeSha256 } from "../prove/fingerprint.ts";
 import { runFixture } from "../prove/fixture.ts";
 import { gatherLayerOne } from "../prove/gather.ts";
-import { plainPath } from "../prove/ownership.ts";
 import { FINDING_FLAG, findsFault, isReview, readReview } from "../prove/review-findings.ts";
 import { type LayerOneResult, verifyLayerOne, type WindowPeer } from "../prove/verify.ts";
 import { type Changes, compareFingerprints, type Fingerprint } from "../run/changes.ts";
@@ -30,6 +29,7 @@ import { replayDecision } from "./replay.ts";
 import { verificationRunner } from "./run-command.ts";
 import { attemptRecord, jobFile, type Session } from "./session.ts";
 import { writeJobStatus } from "./status-file.ts";
+import { tooLargeWork } from "./too-large-work.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface Judged {
@@ -146,8 +146,7 @@ async function verify(
   await removeMaterial({ cwd: place.cwd, jobId: job.id });
   const changes = compareFingerprints(o.before, await s.observation.measure(place));
   await keepReversePatch(s, o, changes);
-  const outputs = job.outputs.map(({ path }) => join(relative(place.root, place.cwd), plainPath(path)));
-  const tooLarge = tooLargeFile(place.root, [...changes.created, ...changes.modified, ...outputs]);
+  const tooLarge = tooLargeWork(job, place, changes);
   if (tooLarge !== null)
     return endWithFailure(s, job, ordinal, {
       failureClass: "BAD_OUTPUT",

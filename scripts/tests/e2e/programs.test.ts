@@ -66,6 +66,12 @@ describe("a run of plain programs", () => {
       maker("branched", "big.bin", "worktree"),
       maker("ignored", "big.ignored.bin", "worktree"),
       maker("shared", "big.shared.bin", "none"),
+      program("scratch", "truncate -s 8T scratch.ignored.bin && echo made > small.txt", {
+        task: "implement",
+        isolation: "worktree",
+        checks: ["it is there"],
+        outputs: [{ path: "small.txt" }],
+      }),
     ]);
     repo.write(".gitignore", "*.ignored.bin\n");
     repo.commit("ignored");
@@ -80,6 +86,8 @@ describe("a run of plain programs", () => {
       ["file-too-large", words("big.ignored.bin")],
       ["file-too-large", words("big.shared.bin")],
     ]);
+    // What git ignores in a job's own worktree is no work, and nobody reads it.
+    expect(last("scratch")?.status).toBe("success");
   });
 
   it("a rejected job rejects what stands on it and nothing else", async () => {
