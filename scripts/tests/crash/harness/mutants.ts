@@ -32,7 +32,7 @@ export const MUTANTS = {
     name: "says that a step is durable and writes it later",
     edits: {
       "return next.done;": "return Promise.resolve();",
-      "ports.nextTurn(flush);": "setTimeout(flush, 300);",
+      "ports.nextTurn(flush);": "setTimeout(flush, 3_000);",
     },
   },
   swallows: {
