@@ -2332,7 +2332,7 @@ async function endWithBlock(s, job, ordinal, block2, patch = {}) {
 }
 
 // scripts/src/coordinator/judge.ts
-import { join as join14, relative as relative4 } from "node:path";
+import { join as join15 } from "node:path";
 
 // scripts/src/prove/escalate.ts
 var always = (id, title, test) => ({
@@ -3258,6 +3258,19 @@ function writeJobStatus(s, jobId) {
   );
 }
 
+// scripts/src/coordinator/too-large-work.ts
+import { join as join14, relative as relative4 } from "node:path";
+function tooLargeWork(job, place, changes) {
+  const cwdPrefix = relative4(place.root, place.cwd).split("\\").join("/");
+  const ignored = new Set(changes.ignored);
+  const isOwned = ownedBy({ cwdPrefix, ownedPaths: job.ownedPaths });
+  const isRead = place.worktree === null ? isOwned : (path) => !ignored.has(path);
+  return tooLargeFile(place.root, [
+    ...[...changes.created, ...changes.modified].filter(isRead),
+    ...job.outputs.map(({ path }) => join14(cwdPrefix, plainPath(path)))
+  ]);
+}
+
 // scripts/src/coordinator/judge.ts
 async function judgeAttempt(s, o) {
   const { job, ordinal, settlement: settlement2 } = o;
@@ -3332,8 +3345,7 @@ async function verify(s, o, facts) {
   await removeMaterial({ cwd: place.cwd, jobId: job.id });
   const changes = compareFingerprints(o.before, await s.observation.measure(place));
   await keepReversePatch(s, o, changes);
-  const outputs = job.outputs.map(({ path }) => join14(relative4(place.root, place.cwd), plainPath(path)));
-  const tooLarge = tooLargeFile(place.root, [...changes.created, ...changes.modified, ...outputs]);
+  const tooLarge = tooLargeWork(job, place, changes);
   if (tooLarge !== null)
     return endWithFailure(s, job, ordinal, {
       failureClass: "BAD_OUTPUT",
@@ -3428,7 +3440,7 @@ Run: ${s.runId}`,
   return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
 }
 var emptyFiles = (root, names2) => names2.filter((name) => {
-  const look = lstatSync(join14(root, name), { throwIfNoEntry: false });
+  const look = lstatSync(join15(root, name), { throwIfNoEntry: false });
   return look?.isFile() && look.size === 0;
 });
 async function layerOne(s, o, facts) {
@@ -3473,7 +3485,7 @@ function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
   const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below2 ? join14(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  return below2 ? join15(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
   const { judged: judged2, committed } = facts;
@@ -3499,7 +3511,7 @@ async function sharedTree(place, judged2) {
   const files = await Promise.all(
     judged2.changedPaths.map(async (path) => ({
       path,
-      sha256: (await sha256File(join14(place.root, path)))?.sha256 ?? null
+      sha256: (await sha256File(join15(place.root, path)))?.sha256 ?? null
     }))
   );
   return treeSha256([
@@ -4152,7 +4164,7 @@ function contentText(content, maxBytes) {
 }
 
 // scripts/src/coordinator/trial.ts
-import { join as join15, relative as relative6 } from "node:path";
+import { join as join16, relative as relative6 } from "node:path";
 async function runTrial(o) {
   const { runDir, runId } = o.host;
   const { repo, commonDir, commit, purpose } = o;
@@ -4192,7 +4204,7 @@ async function runChecks(o, path) {
 }
 function placeIn(path, repo, cwd) {
   const below2 = relative6(repo, cwd);
-  return below2.startsWith("..") ? path : join15(path, below2);
+  return below2.startsWith("..") ? path : join16(path, below2);
 }
 async function runOne(o, command) {
   const run = await runDeclaredCommand(o.host, {
