@@ -9,7 +9,7 @@ const SEEDS = Number(process.env["ORCHESTRATE_SEEDS"] ?? (SOAK ? 1_000_000 : 2_0
 const CHUNK = 5_000;
 /** Schedules beyond those that found a fault once: a follower left behind, two lines mixed by a
  * power loss, a line lost before a later one. */
-const CORPUS = [3149, 3493, 3953, 4324, 9756, 104_962, 113_408, 204_776, 218_476, 226_940];
+const CORPUS = [3149, 3493, 3953, 4324, 9756, 59_335, 104_962, 113_408, 204_776, 218_476, 226_940];
 /** Set to one seed to run it alone. */
 const only = process.env["ORCHESTRATE_SEED"];
 
