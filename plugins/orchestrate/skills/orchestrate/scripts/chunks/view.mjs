@@ -831,13 +831,13 @@ var StateWriter = class {
   /**
    * What must hold before the first step: all that was found is on the platter. A predecessor may have died between a
    * rename and its sync, and a power loss would bring back the older state.json under our newer journal; or between a
-   * line and its sync, and a power loss might keep our line behind it and lose its own.
+   * line and its sync, and a power loss might keep our line behind it and lose its own; or between emptying the journal
+   * and its sync, and a power loss might bring the old lines back with blocks of ours in their midst.
    */
   async prepare() {
     for (const name of this.disk.list(this.o.runDir))
       if (LEFTOVER.test(name)) this.disk.remove(join2(this.o.runDir, name));
-    if (this.journalBytes > 0) await this.disk.syncData(this.openJournal());
-    else if (this.disk.stamp(this.journalPath) === null) this.openJournal();
+    await this.disk.syncData(this.openJournal());
     await this.disk.syncDir(this.o.runDir);
   }
   close() {
