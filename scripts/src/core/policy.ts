@@ -222,13 +222,13 @@ export const SPEC_LIMITS = {
   rollbackMinChars: 20,
 } as const;
 
-/** How processes are ended and drained (contract section 7). All in milliseconds. */
 /**
  * A larger file is no work that can be hashed, committed and kept in minutes: a sparse one of terabytes takes a moment to
  * make and days to read.
  */
 export const WORK_FILE_MAX_BYTES = 2 * 1024 ** 3;
 
+/** How processes are ended and drained (contract section 7). All in milliseconds. */
 export const SUPERVISION = {
   graceMs: 10_000,
   drainMs: 200,
