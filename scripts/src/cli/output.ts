@@ -1,5 +1,6 @@
 /** The only printer: one JSON document or text for people on stdout, everything else on stderr. */
 import type { Diagnostic, NextAction } from "../core/diagnostic.ts";
+import { UNSEEN_MARKS } from "../core/unseen.ts";
 import type { CommandResult } from "./context.ts";
 import type { Excerpts } from "./excerpt.ts";
 import { endLine, processSink, type Sink } from "./sink.ts";
@@ -171,12 +172,10 @@ export function visible(text: string): string {
 
 /** The same for text of many lines. A CR before a line end is dropped: it says nothing and hides what stands before it. */
 function visibleText(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be shown
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu,
-    (c) => {
-      const hex = (c.codePointAt(0) as number).toString(16);
-      return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
-    },
-  );
+  return text.replaceAll("\r\n", "\n").replace(NOT_SHOWN, (c) => {
+    const hex = (c.codePointAt(0) as number).toString(16);
+    return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+  });
 }
+
+const NOT_SHOWN = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f${UNSEEN_MARKS}]`, "gu");

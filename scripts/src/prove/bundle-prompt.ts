@@ -1,4 +1,5 @@
 /** The arbiter's brief: instructions, the answer to give, and the evidence as fenced data. */
+import { UNSEEN_MARKS } from "../core/unseen.ts";
 import type { BundleDocument, BundledUnion, BundledWork } from "./bundle.ts";
 import { FLAG_WORDS } from "./flag-words.ts";
 
@@ -32,9 +33,10 @@ function visible(text: string): string {
   });
 }
 
-const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: showing control characters is what this is for
-  /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+const UNSEEN = new RegExp(
+  `\\r(?!\\n)|[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f${UNSEEN_MARKS}]`,
+  "gu",
+);
 
 type Fence = (label: string, text: string) => string;
 

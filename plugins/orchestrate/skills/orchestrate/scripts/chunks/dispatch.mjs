@@ -11,6 +11,8 @@ import { basename, isAbsolute, join as join3, resolve as resolve2 } from "node:p
 import { join as join4 } from "node:path";
 import { join as join5 } from "node:path";
 import { dirname as dirname2, join as join6 } from "node:path";
+// scripts/src/core/unseen.ts
+var UNSEEN_MARKS = "\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\u{e0000}-\\u{e007f}";
 // node_modules/leven/index.js
 var array = [];
 var characterCodeCache = [];
@@ -1267,15 +1269,12 @@ function visible(text2) {
   return visibleText(text2).replaceAll("\n", "\\u000a");
 }
 function visibleText(text2) {
-  return text2.replaceAll("\r\n", "\n").replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be shown
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu,
-    (c) => {
-      const hex = c.codePointAt(0).toString(16);
-      return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
-    }
-  );
+  return text2.replaceAll("\r\n", "\n").replace(NOT_SHOWN, (c) => {
+    const hex = c.codePointAt(0).toString(16);
+    return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+  });
 }
+var NOT_SHOWN = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f${UNSEEN_MARKS}]`, "gu");
 // scripts/src/cli/dispatch.ts
 async function dispatch(argv, self) {
   const env = systemEnvironment();
@@ -2564,6 +2563,7 @@ export {
   StateFaultError,
   TOOL,
   TOOL_WORDS,
+  UNSEEN_MARKS,
   WORK_FILE_MAX_BYTES,
   __commonJS,
   __export,

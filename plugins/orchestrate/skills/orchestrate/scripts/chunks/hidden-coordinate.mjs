@@ -126,6 +126,9 @@ import {
   openStore
 } from "./view.mjs";
 import {
+  UNSEEN_MARKS
+} from "./dispatch.mjs";
+import {
   askPlane,
   judgeableOnly,
   routeAgain,
@@ -355,9 +358,9 @@ function visible(text) {
     return point < 256 ? `\\x${point.toString(16).padStart(2, "0")}` : `\\u{${point.toString(16)}}`;
   });
 }
-var UNSEEN = (
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: showing control characters is what this is for
-  /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
+var UNSEEN = new RegExp(
+  `\\r(?!\\n)|[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f${UNSEEN_MARKS}]`,
+  "gu"
 );
 function createFence(nonce) {
   return (label, text) => {
