@@ -81,6 +81,9 @@ async function handIn(
   return out.diagnostics.map((one) => one.code);
 }
 
+const settled = (scene: Scene, runDir: string): Promise<unknown> =>
+  scene.call("wait", runDir, "--for", "settled", "--timeout", "30s");
+
 /** Subagents that hand in their own verdict on their own work. */
 async function selfReview(o: Variants & { readonly main: string }): Promise<Judged[]> {
   const made = { kind: "self-review", expected: "not-independent", ids: named(o, "self") };
@@ -151,6 +154,8 @@ async function staleVerdict(o: Variants & { readonly main: string }): Promise<Ju
     for (const id of made.ids) writeFileSync(join(scene.repo, `${id}.txt`), "edited\n");
     await scene.call("resume", runDir, ...HARNESS);
     const refused = await handIn(scene, { runDir, verdict, handle: "reviewer-1" });
+    // A resume ends with the first thing that the harness can do; the other jobs run on.
+    await settled(scene, runDir);
     return rows(made, runDir, () => refused);
   });
 }
@@ -170,6 +175,8 @@ async function alteredScript(o: Variants & { readonly main: string }): Promise<J
     for (const id of made.ids) writeFileSync(join(scene.repo, `checks/${id}.sh`), "exit 1\n");
     await scene.call("resume", runDir, ...HARNESS);
     const refused = await handIn(scene, { runDir, verdict, handle: "reviewer-1" });
+    // A resume ends with the first thing that the harness can do; the other jobs run on.
+    await settled(scene, runDir);
     const { notes } = stateOf(runDir);
     const why = (id: string): string[] =>
       notes.includes(`${id} runs again because check script \`checks/${id}.sh\` changed.`)
@@ -207,7 +214,7 @@ async function alteredApproval(o: Variants & { readonly main: string }): Promise
       const scope = asked.jobs[id]?.block?.scope ?? "";
       await scene.call("approve", runDir, "--job", id, "--scope", scope);
     }
-    await scene.call("wait", runDir, "--for", "settled", "--timeout", "30s");
+    await settled(scene, runDir);
     const ran = readFileSync(ledger(scene), "utf8");
     return rows(made, runDir, (id) => (ran.includes(id) ? ["it ran"] : []));
   });
