@@ -1,10 +1,11 @@
 /** graph.json: frozen once, found again by the digest in the state. */
-import { copyFileSync, linkSync, readdirSync, readFileSync } from "node:fs";
+import { createHash, type Hash } from "node:crypto";
+import { copyFileSync, linkSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import type { Graph } from "../core/runtime.ts";
-import { ensureDir, errorCode, replaceFile, sha256, utf8Text } from "../host/files.ts";
+import type { Graph, PlanJob } from "../core/runtime.ts";
+import { ensureDir, errorCode, linesOfFile, replaceFileInParts } from "../host/files.ts";
 
 export interface GraphFault {
   readonly code: "graph-missing" | "graph-changed" | "graph-schema";
@@ -14,13 +15,37 @@ export interface GraphFault {
 
 export const supervisorDir = (runDir: string, id: string): string => join(runDir, RUN_FILES.supervisor, id);
 
-/** Writes the plan below the supervisor's folder; returns its SHA-256 for the state. */
+/** Writes the plan below the supervisor's folder, a line a job; returns its SHA-256 for the state. */
 export function freezeGraph(runDir: string, supervisorRunId: string, graph: Graph): string {
   const dir = supervisorDir(runDir, supervisorRunId);
   ensureDir(dir);
-  const text = `${JSON.stringify(graph)}\n`;
-  replaceFile(join(dir, RUN_FILES.graph), text);
-  return sha256(text);
+  const hash = createHash("sha256");
+  replaceFileInParts(join(dir, RUN_FILES.graph), seenBy(hash, graphPieces(graph)));
+  return hash.digest("hex");
+}
+
+/** What stands at the end of the first line: everything but the jobs is before it. */
+const JOBS = ',"jobs":[';
+const JOBS_END = "]}";
+const PIECE_CHARS = 256 * 1024;
+
+/** Ten thousand jobs are tens of megabytes: neither their text nor its bytes are ever there whole. */
+function* graphPieces({ jobs, ...head }: Graph): Generator<Buffer> {
+  let text = `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
+  for (const [i, job] of jobs.entries()) {
+    text += `${i === 0 ? "" : ","}\n${JSON.stringify(job)}`;
+    if (text.length < PIECE_CHARS) continue;
+    yield Buffer.from(text);
+    text = "";
+  }
+  yield Buffer.from(`${text}\n${JOBS_END}\n`);
+}
+
+function* seenBy(hash: Hash, pieces: Iterable<Buffer>): Generator<Buffer> {
+  for (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 
 /** The plan with exactly this digest, from whichever supervisor folder holds it. */
@@ -30,11 +55,11 @@ export function readGraph(
 ): Result<{ graph: Graph; path: string }, GraphFault> {
   let seen = 0;
   for (const path of graphFiles(runDir)) {
-    const bytes = readOrNull(path);
-    if (bytes === null) continue;
+    const found = parseGraph(path);
+    if (found === null) continue;
     seen += 1;
-    if (sha256(bytes) !== digest) continue;
-    const graph = JSON.parse(utf8Text(bytes)) as Graph;
+    const { graph } = found;
+    if (found.sha256 !== digest || graph === null) continue;
     if (graph.schemaVersion !== 1)
       return err({
         code: "graph-schema",
@@ -81,10 +106,42 @@ function graphFiles(runDir: string): string[] {
   }
 }
 
-function readOrNull(path: string): Buffer | null {
+/** Null when there is no such file, or none that can be read; a graph of null is no plan at all. */
+function parseGraph(path: string): { readonly sha256: string; readonly graph: Graph | null } | null {
+  const hash = createHash("sha256");
   try {
-    return readFileSync(path);
-  } catch {
-    return null;
+    const graph = graphOf(linesOfFile(path, (piece) => hash.update(piece)));
+    return { sha256: hash.digest("hex"), graph };
+  } catch (error) {
+    return errorCode(error) === null ? { sha256: "", graph: null } : null;
   }
+}
+
+/** Throws what the parser throws when the lines are no plan. */
+function graphOf(lines: Generator<string>): Graph {
+  const first = lines.next().value ?? "";
+  // An older version wrote one line, and a file that was edited by hand may be anything.
+  if (!first.endsWith(JOBS)) return JSON.parse([first, ...lines].join("\n")) as Graph;
+  const head = JSON.parse(`${first}${JOBS_END}`) as Graph;
+  const one = sharing();
+  const jobs: PlanJob[] = [];
+  for (const line of lines)
+    if (line !== JOBS_END) jobs.push(one(JSON.parse(line.endsWith(",") ? line.slice(0, -1) : line)));
+  return { ...head, jobs };
+}
+
+/** Most jobs of a large run have the same route, origins and bounds: one of each stays in memory, for all of them. */
+function sharing(): (job: PlanJob) => PlanJob {
+  const known = new Map<string, unknown>();
+  return (job) => {
+    const members = job as unknown as Record<string, unknown>;
+    for (const [key, value] of Object.entries(members)) {
+      if (typeof value !== "object" || value === null) continue;
+      const text = JSON.stringify(value);
+      const same = known.get(text);
+      if (same === undefined) known.set(text, value);
+      else members[key] = same;
+    }
+    return job;
+  };
 }

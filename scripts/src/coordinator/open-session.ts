@@ -64,6 +64,7 @@ export async function openSession(o: OpenInput, store: Store): Promise<Result<Mu
     runDir: o.runDir,
     supervisorRunId,
     graph: read.value.graph,
+    graphPath: read.value.path,
     state: store.state,
     before: inventory.value,
     harness: o.harness,

@@ -14,7 +14,7 @@ import { routeArbiter } from "../plan/route-arbiter.ts";
 import { MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import { takeInventory } from "../run/inventory.ts";
 import { adapterFor } from "../runtimes/registry.ts";
-import { freezeGraph } from "./graph-file.ts";
+import { freezeGraph, shareGraph } from "./graph-file.ts";
 import { writeInventory } from "./inventory-file.ts";
 import { loadConfig } from "./load-config.ts";
 import { frozenClassifiers } from "./plane-setup.ts";
@@ -38,6 +38,8 @@ export async function refresh(o: {
   readonly runDir: string;
   readonly supervisorRunId: string;
   readonly graph: Graph;
+  /** Where that plan is. */
+  readonly graphPath: string;
   readonly state: State;
   readonly before: Inventory;
   readonly harness: State["harness"] | null;
@@ -79,29 +81,42 @@ export async function refresh(o: {
     flags: o.graph.flags,
   };
   const world = routeWorld(planning);
-  const routes = new Map(waiting.map((job) => [job.id, routeAgain(job, o.graph, planning)]));
+  const routes = routeAgain(waiting, o.graph, planning);
   const routed = o.graph.jobs.map((job) => ({ ...job, route: routes.get(job.id) ?? job.route }));
   // Who may judge is looked at again as a whole: a judge that was set up since counts for all that waits.
   const arbiter = routeArbiter(o.graph.arbiter, routed, world);
   const jobs = routed.map((job) => (routes.has(job.id) ? judgeableOnly(job, arbiter, world) : job));
-  const rerouted = waiting
-    .filter((job) => jobs.find((one) => one.id === job.id)?.route.blocked === null)
+  const rerouted = jobs
+    .filter((job) => routes.has(job.id) && job.route.blocked === null)
     .map((job) => job.id);
-  const graph: Graph = {
-    ...o.graph,
-    harness,
-    arbiter: { ...o.graph.arbiter, route: arbiter },
-    jobs,
-  };
+  const frozen = frozenAgain(o, { harness, arbiter: { ...o.graph.arbiter, route: arbiter }, jobs });
   return {
-    graph,
-    graphSha256: freezeGraph(o.runDir, o.supervisorRunId, graph),
+    ...frozen,
     inventory,
     harness,
     rerouted,
     authChanged: authChanges(o, inventory),
   };
 }
+
+/** Written again only where something is new: ten thousand jobs are tens of megabytes. */
+function frozenAgain(
+  o: Parameters<typeof refresh>[0],
+  now: Pick<Graph, "harness" | "arbiter" | "jobs">,
+): Pick<Refreshed, "graph" | "graphSha256"> {
+  const same = ({ harness, arbiter }: Pick<Graph, "harness" | "arbiter">): string =>
+    JSON.stringify([harness, arbiter]);
+  if (same(now) === same(o.graph) && now.jobs.every((job, at) => sameRoute(job, o.graph.jobs[at]))) {
+    shareGraph(o.graphPath, o.runDir, o.supervisorRunId);
+    return { graph: o.graph, graphSha256: o.state.graphSha256 };
+  }
+  const graph: Graph = { ...o.graph, ...now };
+  return { graph, graphSha256: freezeGraph(o.runDir, o.supervisorRunId, graph) };
+}
+
+/** Looking again changes nothing else of a job. */
+const sameRoute = (job: PlanJob, before: PlanJob | undefined): boolean =>
+  job.route === before?.route || JSON.stringify(job.route) === JSON.stringify(before?.route);
 
 const needsArbiter = (graph: Graph): boolean =>
   (graph.arbiter.runtime === null || isPlaceholder(graph.arbiter.runtime)) &&

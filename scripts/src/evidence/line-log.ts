@@ -1,6 +1,6 @@
 /** An append-only JSON Lines file with a bound: evidence that may be lost, but never without being counted. */
 import * as fs from "node:fs";
-import { errorCode, PRIVATE_FILE, writeAll } from "../host/files.ts";
+import { errorCode, PRIVATE_FILE, piecesOfFile, writeAll } from "../host/files.ts";
 
 export interface LineLogLimits {
   readonly maxRecords: number;
@@ -158,45 +158,65 @@ function measure(path: string): Existing {
   let parts = 0;
   let lastLine: string | null = null;
   for (;;) {
-    const part = readIfPresent(`${path}.${parts + 1}`);
+    const part = measurePart(`${path}.${parts + 1}`);
     if (part === null) break;
     parts += 1;
-    olderBytes += part.length;
-    records += countLines(part);
-    lastLine = lastWholeLine(part) ?? lastLine;
+    olderBytes += part.bytes;
+    records += part.lines;
+    lastLine = part.lastLine ?? lastLine;
   }
-  const current = readIfPresent(path);
+  const current = measurePart(path);
   if (current === null) return { records, bytes: 0, olderBytes, lastLine, tornTail: false, parts };
-  const end = current.lastIndexOf(0x0a) + 1;
-  const tornTail = end < current.length;
-  const whole = current.subarray(0, end);
   return {
-    records: records + countLines(whole),
-    bytes: end,
+    records: records + current.lines,
+    bytes: current.whole,
     olderBytes,
-    lastLine: lastWholeLine(whole) ?? lastLine,
-    tornTail,
+    lastLine: current.lastLine ?? lastLine,
+    tornTail: current.whole < current.bytes,
     parts,
   };
 }
 
-function readIfPresent(path: string): Buffer | null {
+interface Part {
+  /** Whole ones. */
+  readonly lines: number;
+  readonly bytes: number;
+  /** Where the last whole line ends. */
+  readonly whole: number;
+  readonly lastLine: string | null;
+}
+
+/** Null when there is no such file. A trace has many megabytes, and a coordinator that read it whole would never shrink again. */
+function measurePart(path: string): Part | null {
+  let lines = 0;
+  let bytes = 0;
+  let whole = 0;
+  let last: Buffer | null = null;
+  let rest: Buffer[] = [];
   try {
-    return fs.readFileSync(path);
+    for (const piece of piecesOfFile(path)) {
+      lines += countLines(piece);
+      const end = piece.lastIndexOf(LF);
+      if (end !== -1) {
+        const start = end === 0 ? 0 : piece.lastIndexOf(LF, end - 1) + 1;
+        last = Buffer.concat([...(start === 0 ? rest : []), piece.subarray(start, end)]);
+        rest = [];
+        whole = bytes + end + 1;
+      }
+      rest.push(Buffer.from(piece.subarray(end + 1)));
+      bytes += piece.length;
+    }
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   }
+  return { lines, bytes, whole, lastLine: last === null ? null : last.toString("utf8") };
 }
+
+const LF = 0x0a;
 
 function countLines(bytes: Buffer): number {
   let count = 0;
-  for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) count += 1;
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
   return count;
-}
-
-function lastWholeLine(bytes: Buffer): string | null {
-  if (bytes.length === 0) return null;
-  const start = bytes.lastIndexOf(0x0a, bytes.length - 2) + 1;
-  return bytes.subarray(start, bytes.length - 1).toString("utf8");
 }

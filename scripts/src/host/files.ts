@@ -32,12 +32,16 @@ export function syncDir(path: string): void {
  * and a power loss keeps one of them. Throws the system error (with `path`, `code`) when any step fails.
  */
 export function replaceFile(path: string, data: string | Uint8Array, mode = PRIVATE_FILE): void {
+  replaceFileInParts(path, [typeof data === "string" ? Buffer.from(data) : data], mode);
+}
+
+/** The same for content that is made while it is written, and never in memory whole. */
+export function replaceFileInParts(path: string, parts: Iterable<Uint8Array>, mode = PRIVATE_FILE): void {
   temporary += 1;
   const temp = `${path}.${process.pid}.${temporary}.tmp`;
-  const bytes = typeof data === "string" ? Buffer.from(data) : data;
   const fd = fs.openSync(temp, "wx", mode);
   try {
-    writeAll(fd, bytes);
+    for (const part of parts) writeAll(fd, part);
     fs.fsyncSync(fd);
   } catch (error) {
     fs.closeSync(fd);
@@ -104,7 +108,6 @@ export function readTextIfPresent(path: string): string | null {
   }
 }
 
-/** As `toString("utf8")`, which for large plain text takes several times as long as copying it. */
 /**
  * The first `maxBytes` of a regular file that somebody names to us, with its whole size. Throws the system error; a
  * folder, device or pipe is `EISDIR` or `ENOTREG`, and none of them can hold us or fill the memory.
@@ -130,6 +133,45 @@ export function readNamedFile(
 const withCode = (code: string, path: string): Error =>
   Object.assign(new Error(`${code}: no regular file, ${path}`), { code, path });
 
+const CHUNK_BYTES = 256 * 1024;
+const LF = 10;
+
+/** The bytes of a file, a piece at a time; each is gone when the next one is asked for. Throws the system error. */
+export function* piecesOfFile(path: string): Generator<Buffer> {
+  const fd = fs.openSync(path, constants.O_RDONLY);
+  try {
+    // One for all pieces: hundreds of them would stay in the allocator's heap for good.
+    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    for (let size = -1; size !== 0; ) {
+      size = fs.readSync(fd, chunk, 0, CHUNK_BYTES, null);
+      if (size > 0) yield chunk.subarray(0, size);
+    }
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/**
+ * The lines of a file, without their ends, so that a long file is never in memory whole; `seen` is shown each piece of
+ * the file before its lines are given. A last line without an end is a line too. Throws the system error.
+ */
+export function* linesOfFile(path: string, seen: (piece: Uint8Array) => void): Generator<string> {
+  let rest: Buffer[] = [];
+  for (const piece of piecesOfFile(path)) {
+    seen(piece);
+    let start = 0;
+    for (let end = piece.indexOf(LF); end !== -1; end = piece.indexOf(LF, start)) {
+      const part = piece.subarray(start, end);
+      yield utf8Text(rest.length === 0 ? part : Buffer.concat([...rest, part]));
+      rest = [];
+      start = end + 1;
+    }
+    if (start < piece.length) rest.push(Buffer.from(piece.subarray(start)));
+  }
+  if (rest.length > 0) yield utf8Text(Buffer.concat(rest));
+}
+
+/** As `toString("utf8")`, which for large plain text takes several times as long as copying it. */
 export const utf8Text = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 
 export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");

@@ -38,59 +38,81 @@ export function routeAll(derivation: Derivation, world: RouteWorld): RoutedJob[]
   }
 }
 
-/** Routes one job of a frozen plan again, against a newer inventory: after onboarding, or from another harness. */
+/** Routes jobs of a frozen plan again, against a newer inventory: after onboarding, or from another harness. By id. */
 export function routeAgain(
-  job: PlanJob,
+  waiting: readonly PlanJob[],
   graph: Pick<Graph, "jobs">,
   input: Pick<PlanInput, "inventory" | "policy" | "facts" | "flags">,
-): Route {
+): Map<string, Route> {
   const byId = new Map(graph.jobs.map((one) => [one.id, one]));
-  const upstreams = new Upstreams();
-  const upstream = [...transitive(job, byId)].reduce((below, id) => {
-    const route = byId.get(id)?.route;
-    return route === undefined ? below : upstreams.with(below, route);
-  }, NOBODY);
+  const below = upstreamOf(byId);
   const world = routeWorld(input);
+  return new Map(
+    waiting.map((job) => {
+      const { raise, route } = routeJob(frozenRouteJob(job, byId, below), world);
+      // More isolation would change jobs that already ran: only a new plan may decide that.
+      return [job.id, raise === null ? route : { ...route, chain: [], blocked: NEEDS_NEW_RUN }];
+    }),
+  );
+}
+
+const NEEDS_NEW_RUN: Route["blocked"] = {
+  code: "needs-worktree",
+  detail: "the only candidate left needs more isolation than this run was planned with: start a new run",
+};
+
+function frozenRouteJob(
+  job: PlanJob,
+  byId: ReadonlyMap<string, PlanJob>,
+  below: (job: PlanJob) => Upstream,
+): RouteJob {
   const wanted = job.requested ?? {
     runtime: job.route.runtimeFrom ?? (job.route.pinned ? (job.route.rejected[0]?.runtime ?? null) : null),
     fallbackRuntime: [],
   };
-  const answer = routeJob(
-    {
-      task: job.task,
-      capabilityFloor: job.capabilityFloor,
-      riskTier: job.riskTier,
-      writer: job.writer,
-      worktree: job.isolation === "worktree",
-      tools: job.tools,
-      runtime: wanted.runtime,
-      fallbackRuntime: wanted.fallbackRuntime,
-      model: job.modelPinned,
-      effort: job.effortPinned,
-      agent: job.agent,
-      skill: job.skill !== null,
-      session: sessionOf(job.session, placeOf(job), (id) => {
-        const from = byId.get(id);
-        return from === undefined ? null : { ...placeOf(from), route: from.route };
-      }),
-      loadBearing: true,
-      upstream: isJudgment(job.task) ? upstream : NOBODY,
-      arbiter: false,
-    },
-    world,
-  );
-  // More isolation would change jobs that already ran: only a new plan may decide that.
-  return answer.raise === null
-    ? answer.route
-    : {
-        ...answer.route,
-        chain: [],
-        blocked: {
-          code: "needs-worktree",
-          detail:
-            "the only candidate left needs more isolation than this run was planned with: start a new run",
-        },
-      };
+  return {
+    task: job.task,
+    capabilityFloor: job.capabilityFloor,
+    riskTier: job.riskTier,
+    writer: job.writer,
+    worktree: job.isolation === "worktree",
+    tools: job.tools,
+    runtime: wanted.runtime,
+    fallbackRuntime: wanted.fallbackRuntime,
+    model: job.modelPinned,
+    effort: job.effortPinned,
+    agent: job.agent,
+    skill: job.skill !== null,
+    session: sessionOf(job.session, placeOf(job), (id) => {
+      const from = byId.get(id);
+      return from === undefined ? null : { ...placeOf(from), route: from.route };
+    }),
+    loadBearing: true,
+    upstream: isJudgment(job.task) ? below(job) : NOBODY,
+    arbiter: false,
+  };
+}
+
+/** Who did all the work below a job; each job is looked at once, however many ask. */
+function upstreamOf(byId: ReadonlyMap<string, PlanJob>): (job: PlanJob) => Upstream {
+  const upstreams = new Upstreams();
+  /** With the job's own route. */
+  const done = new Map<string, Upstream>();
+  const dependencies = (job: PlanJob): PlanJob[] => job.dependsOn.flatMap((id) => byId.get(id) ?? []);
+  const merged = (job: PlanJob): Upstream =>
+    upstreams.merge(dependencies(job).map((one) => done.get(one.id) ?? NOBODY));
+  return (asked) => {
+    const open = dependencies(asked);
+    for (let job = open.at(-1); job !== undefined; job = open.at(-1)) {
+      const missing = dependencies(job).filter((one) => !done.has(one.id));
+      if (!done.has(job.id) && missing.length > 0) open.push(...missing);
+      else {
+        open.pop();
+        if (!done.has(job.id)) done.set(job.id, upstreams.with(merged(job), job.route));
+      }
+    }
+    return merged(asked);
+  };
 }
 
 const placeOf = (job: Pick<PlanJob, "cwd" | "isolation">): Omit<Place, "route"> => ({
@@ -268,15 +290,4 @@ function sessionOf(
     mode: session.mode,
     sameFolder: from !== null && !from.worktree && !own.worktree && from.cwd === own.cwd,
   };
-}
-
-function transitive(job: PlanJob, byId: ReadonlyMap<string, PlanJob>): Set<string> {
-  const seen = new Set<string>();
-  const open = [...job.dependsOn];
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (seen.has(id)) continue;
-    seen.add(id);
-    open.push(...(byId.get(id)?.dependsOn ?? []));
-  }
-  return seen;
 }

@@ -8,6 +8,8 @@ import type { Job, State } from "./records.ts";
 /** What stands between the content and its checksum. */
 const SEAL = ',\n"crc":"';
 const SEAL_BYTES = Buffer.from(SEAL);
+/** What stands between the members of the run and the first job. */
+const JOBS_BYTES = Buffer.from(',"jobs":{\n');
 
 export const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 
@@ -45,13 +47,16 @@ export type StateFileProblem =
 export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFileProblem> {
   const sealed = checkSeal(bytes);
   // Editors and transfers rewrite line ends; JSON text never holds a raw CR, so taking them out loses nothing.
-  const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : utf8Text(bytes);
-  const lineEnds = sealed === "broken" && checkSeal(Buffer.from(text)) === "whole";
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return err({ code: "state-damaged", what: notJson(text), parses: false });
+  let document = sealed === "whole" ? parseLines(bytes) : null;
+  let lineEnds = false;
+  if (document === null) {
+    const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : utf8Text(bytes);
+    lineEnds = sealed === "broken" && checkSeal(Buffer.from(text)) === "whole";
+    try {
+      document = JSON.parse(text);
+    } catch {
+      return err({ code: "state-damaged", what: notJson(text), parses: false });
+    }
   }
   const result = migrate(document, sealed === "whole");
   if (!result.ok) return result;
@@ -66,6 +71,33 @@ export function parseStateFile(bytes: Buffer): Result<StateDocument, StateFilePr
   if (unknown !== undefined)
     return err({ code: "state-damaged", what: `it has an unknown member \`${unknown}\``, parses: true });
   return ok({ state, repairs: ["state.json carried no checksum and was taken as edited by hand"] });
+}
+
+/** What this version writes, a line at a time, so that a large state is never there as a text too. Null when it is anything else. */
+function parseLines(bytes: Buffer): unknown {
+  const head = bytes.indexOf(JOBS_BYTES);
+  if (head === -1) return null;
+  const first = head + JOBS_BYTES.length;
+  const seal = bytes.lastIndexOf(SEAL_BYTES);
+  const end = seal - JOBS_END.length;
+  const jobs: [string, unknown][] = [];
+  try {
+    const members = JSON.parse(`${utf8Text(bytes.subarray(0, first))}}}`) as object;
+    // The file may be cut right behind the checksum.
+    const { crc } = JSON.parse(`{${utf8Text(bytes.subarray(seal + 1))}`) as { crc: string };
+    for (let start = first; start < end; ) {
+      const newline = bytes.indexOf("\n", start);
+      const stop = newline === -1 ? end : Math.min(newline, end);
+      const line = utf8Text(bytes.subarray(start, stop));
+      jobs.push(
+        ...Object.entries(JSON.parse(`{${line.endsWith(",") ? line.slice(0, -1) : line}}`) as object),
+      );
+      start = stop + 1;
+    }
+    return { ...members, jobs: Object.fromEntries(jobs), crc };
+  } catch {
+    return null;
+  }
 }
 
 /** Where a person would look; the parser's own words quote the content and differ between versions of Node. */

@@ -188,8 +188,10 @@ export class StateWriter {
     let text = headText(state);
     let crc = 0;
     let total = 0;
+    // One for all pieces: hundreds of them would be as much as the file, until the collector comes.
+    const room = Buffer.allocUnsafeSlow(2 * CHUNK_CHARS);
     const put = (last: string): void => {
-      const bytes = Buffer.from(text);
+      const bytes = encoded(text, room);
       crc = crc32(bytes, crc);
       const tail = Buffer.from(last === "" ? "" : sealText(crc));
       this.disk.write(fd, bytes);
@@ -210,6 +212,13 @@ export class StateWriter {
     put("last");
     return total;
   }
+}
+
+/** The text's bytes, in `room` while they fit: UTF-8 takes at most three bytes for a character of a string. */
+function encoded(text: string, room: Buffer): Buffer {
+  return 3 * text.length <= room.length || Buffer.byteLength(text) <= room.length
+    ? room.subarray(0, room.write(text))
+    : Buffer.from(text);
 }
 
 const LEFTOVER = /^state\.json\.\d+\.tmp$/;

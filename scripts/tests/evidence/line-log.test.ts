@@ -1,8 +1,8 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openLineLog } from "../../src/evidence/line-log.ts";
+import { openLineLog, readLineLog } from "../../src/evidence/line-log.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -54,6 +54,28 @@ describe("a bounded line log", () => {
     const again = openLineLog(file, { ...wide, rotateAtBytes: 8 });
     expect(again.log.status()).toMatchObject({ records: 5, bytes: 25 });
     again.log.close();
+  });
+
+  it("finds the last whole line wherever the pieces of the file end", () => {
+    const piece = 256 * 1024;
+    const file = join(dir, "a.jsonl");
+    for (const length of [piece - 2, piece - 1, piece, piece + 1, 3 * piece])
+      for (const torn of ["", "t", "t".repeat(piece)]) {
+        const last = `${"é".repeat(3)}${"x".repeat(length - 6)}`;
+        writeFileSync(file, `first\n\n${last}\n${torn}`);
+        expect(readLineLog(file)).toEqual({
+          records: 3,
+          bytes: 8 + length,
+          olderBytes: 0,
+          lastLine: last,
+          tornTail: torn !== "",
+          parts: 0,
+        });
+      }
+    writeFileSync(file, "\n");
+    expect(readLineLog(file)).toMatchObject({ records: 1, lastLine: "", tornTail: false });
+    writeFileSync(file, "");
+    expect(readLineLog(file)).toMatchObject({ records: 0, lastLine: null, tornTail: false });
   });
 
   it("cuts off a torn last line and says so", () => {

@@ -10,6 +10,7 @@ import { dispatchBound } from "../../src/plan/failure.ts";
 import type { NormalJob } from "../../src/plan/normal.ts";
 import type { PlanInput } from "../../src/plan/plan-input.ts";
 import { routeAgain } from "../../src/plan/route-all.ts";
+import type { Route } from "../../src/plan/route-words.ts";
 import {
   anyInventory,
   anyJobs,
@@ -410,7 +411,8 @@ describe("routing a frozen job again", () => {
   const again = (input: PlanInput, id: string, records: readonly RuntimeRecord[]) => {
     const graph = buildPlan(input).graph as PlanGraph;
     const job = graph.jobs.find((one) => one.id === id) as PlanJob;
-    return routeAgain(job, graph, { ...input, inventory: { ...input.inventory, records: [...records] } });
+    const now = { ...input, inventory: { ...input.inventory, records: [...records] } };
+    return routeAgain([job], graph, now).get(id) as Route;
   };
 
   it("finds the runtime that was missing", () => {
@@ -445,7 +447,7 @@ describe("routing a frozen job again", () => {
         const graph = buildPlan(input).graph as PlanGraph;
         for (const job of graph.jobs) {
           if (job.route.blocked !== null) continue;
-          expect(routeAgain(job, graph, input).chain[0]).toEqual(job.route.chain[0]);
+          expect(routeAgain([job], graph, input).get(job.id)?.chain[0]).toEqual(job.route.chain[0]);
         }
       }),
       property(60),
