@@ -10,7 +10,7 @@ import {
 } from "./send-2.mjs";
 import "./inbox.validate.mjs";
 import "./start-2.mjs";
-import "./view.mjs";
+import "./writer.mjs";
 import "./plane-setup.mjs";
 import "./unsupported.mjs";
 import {

@@ -8,7 +8,7 @@ import {
 } from "./inside.mjs";
 import {
   readRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   findRunDir
 } from "./dispatch.mjs";

@@ -8,7 +8,7 @@ import {
 import "./inside.mjs";
 import {
   openRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   ownCommand
 } from "./dispatch.mjs";

@@ -1591,12 +1591,14 @@ function syncDir(path) {
   }
 }
 function replaceFile(path, data, mode = PRIVATE_FILE) {
+  replaceFileInParts(path, [typeof data === "string" ? Buffer.from(data) : data], mode);
+}
+function replaceFileInParts(path, parts, mode = PRIVATE_FILE) {
   temporary += 1;
   const temp = `${path}.${process.pid}.${temporary}.tmp`;
-  const bytes = typeof data === "string" ? Buffer.from(data) : data;
   const fd = openSync(temp, "wx", mode);
   try {
-    writeAll(fd, bytes);
+    for (const part of parts) writeAll(fd, part);
     fsyncSync(fd);
   } catch (error) {
     closeSync(fd);
@@ -1664,6 +1666,35 @@ function readNamedFile(path, maxBytes) {
   }
 }
 var withCode = (code, path) => Object.assign(new Error(`${code}: no regular file, ${path}`), { code, path });
+var CHUNK_BYTES = 256 * 1024;
+var LF = 10;
+function* piecesOfFile(path) {
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    for (let size = -1; size !== 0; ) {
+      size = readSync(fd, chunk, 0, CHUNK_BYTES, null);
+      if (size > 0) yield chunk.subarray(0, size);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+function* linesOfFile(path, seen) {
+  let rest = [];
+  for (const piece of piecesOfFile(path)) {
+    seen(piece);
+    let start = 0;
+    for (let end = piece.indexOf(LF); end !== -1; end = piece.indexOf(LF, start)) {
+      const part = piece.subarray(start, end);
+      yield utf8Text(rest.length === 0 ? part : Buffer.concat([...rest, part]));
+      rest = [];
+      start = end + 1;
+    }
+    if (start < piece.length) rest.push(Buffer.from(piece.subarray(start)));
+  }
+  if (rest.length > 0) yield utf8Text(Buffer.concat(rest));
+}
 var utf8Text = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 var sha256 = (data) => createHash("sha256").update(data).digest("hex");
 async function sha256File(path) {
@@ -2617,6 +2648,7 @@ export {
   jobState,
   lastLine,
   lastWords,
+  linesOfFile,
   linkSync,
   liveness,
   loginCommand,
@@ -2635,6 +2667,7 @@ export {
   openSync,
   ownCommand,
   parseDuration,
+  piecesOfFile,
   planJob,
   quoteShell,
   randomBytes,
@@ -2651,6 +2684,7 @@ export {
   recognize,
   renameSync,
   replaceFile,
+  replaceFileInParts,
   require_ucs2length,
   reuseDiagnostics,
   riskAtLeast,

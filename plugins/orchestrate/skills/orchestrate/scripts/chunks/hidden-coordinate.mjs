@@ -121,10 +121,10 @@ import {
   readGraph,
   shareGraph,
   supervisorDir
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   openStore
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   UNSEEN_MARKS
 } from "./dispatch.mjs";
@@ -2199,26 +2199,30 @@ async function refresh(o) {
     flags: o.graph.flags
   };
   const world = routeWorld(planning);
-  const routes = new Map(waiting.map((job) => [job.id, routeAgain(job, o.graph, planning)]));
+  const routes = routeAgain(waiting, o.graph, planning);
   const routed = o.graph.jobs.map((job) => ({ ...job, route: routes.get(job.id) ?? job.route }));
   const arbiter = routeArbiter(o.graph.arbiter, routed, world);
   const jobs = routed.map((job) => routes.has(job.id) ? judgeableOnly(job, arbiter, world) : job);
-  const rerouted = waiting.filter((job) => jobs.find((one) => one.id === job.id)?.route.blocked === null).map((job) => job.id);
-  const graph = {
-    ...o.graph,
-    harness,
-    arbiter: { ...o.graph.arbiter, route: arbiter },
-    jobs
-  };
+  const rerouted = jobs.filter((job) => routes.has(job.id) && job.route.blocked === null).map((job) => job.id);
+  const frozen = frozenAgain(o, { harness, arbiter: { ...o.graph.arbiter, route: arbiter }, jobs });
   return {
-    graph,
-    graphSha256: freezeGraph(o.runDir, o.supervisorRunId, graph),
+    ...frozen,
     inventory,
     harness,
     rerouted,
     authChanged: authChanges(o, inventory)
   };
 }
+function frozenAgain(o, now) {
+  const same = ({ harness, arbiter }) => JSON.stringify([harness, arbiter]);
+  if (same(now) === same(o.graph) && now.jobs.every((job, at) => sameRoute(job, o.graph.jobs[at]))) {
+    shareGraph(o.graphPath, o.runDir, o.supervisorRunId);
+    return { graph: o.graph, graphSha256: o.state.graphSha256 };
+  }
+  const graph = { ...o.graph, ...now };
+  return { graph, graphSha256: freezeGraph(o.runDir, o.supervisorRunId, graph) };
+}
+var sameRoute = (job, before) => job.route === before?.route || JSON.stringify(job.route) === JSON.stringify(before?.route);
 var needsArbiter = (graph) => (graph.arbiter.runtime === null || isPlaceholder(graph.arbiter.runtime)) && graph.jobs.some((job) => job.route.chain[0]?.runtime !== MOCK_RUNTIME);
 var wanted = (job) => job.requested?.runtime ?? null;
 function needsRoute(job, state) {
@@ -2283,6 +2287,7 @@ async function openSession(o, store) {
     runDir: o.runDir,
     supervisorRunId,
     graph: read.value.graph,
+    graphPath: read.value.path,
     state: store.state,
     before: inventory.value,
     harness: o.harness,

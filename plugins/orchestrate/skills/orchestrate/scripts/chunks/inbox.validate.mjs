@@ -4,10 +4,10 @@ import {
 } from "./dispatch.mjs";
 import {
   waitInDir
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   systemDisk
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   StateFaultError,
   ioFault

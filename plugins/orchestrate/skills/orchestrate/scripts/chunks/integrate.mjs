@@ -23,7 +23,7 @@ import {
 import "./trace.validate.mjs";
 import {
   openRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import "./plane-setup.mjs";
 import {
   currentAttempt

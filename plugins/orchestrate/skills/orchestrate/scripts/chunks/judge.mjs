@@ -60,7 +60,7 @@ import {
 } from "./trace.validate.mjs";
 import {
   nativeFiles
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   checkControls,
   confident,

@@ -8,10 +8,10 @@ import {
   followRun,
   openRun,
   summaryOf
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   isCoordinated
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   flagInteger,
   flagOn,

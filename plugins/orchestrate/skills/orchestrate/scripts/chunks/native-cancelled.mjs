@@ -6,7 +6,7 @@ import {
 import "./inbox.validate.mjs";
 import "./dispatch.mjs";
 import "./start-2.mjs";
-import "./view.mjs";
+import "./writer.mjs";
 
 // scripts/src/cli/commands/native-cancelled.ts
 var handler = async (ctx, parsed) => {

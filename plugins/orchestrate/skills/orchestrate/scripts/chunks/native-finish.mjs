@@ -6,7 +6,7 @@ import {
 } from "./send-2.mjs";
 import "./inbox.validate.mjs";
 import "./start-2.mjs";
-import "./view.mjs";
+import "./writer.mjs";
 import {
   failure,
   flagText

@@ -2,7 +2,7 @@
 import {
   openRun,
   summaryOf
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

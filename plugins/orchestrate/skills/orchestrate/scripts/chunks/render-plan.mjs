@@ -973,49 +973,64 @@ function routeAll(derivation, world) {
     if (raises.size === known) return routed;
   }
 }
-function routeAgain(job, graph, input) {
+function routeAgain(waiting, graph, input) {
   const byId = new Map(graph.jobs.map((one) => [one.id, one]));
-  const upstreams = new Upstreams();
-  const upstream = [...transitive(job, byId)].reduce((below, id) => {
-    const route = byId.get(id)?.route;
-    return route === void 0 ? below : upstreams.with(below, route);
-  }, NOBODY);
+  const below = upstreamOf(byId);
   const world = routeWorld(input);
+  return new Map(
+    waiting.map((job) => {
+      const { raise, route } = routeJob(frozenRouteJob(job, byId, below), world);
+      return [job.id, raise === null ? route : { ...route, chain: [], blocked: NEEDS_NEW_RUN }];
+    })
+  );
+}
+var NEEDS_NEW_RUN = {
+  code: "needs-worktree",
+  detail: "the only candidate left needs more isolation than this run was planned with: start a new run"
+};
+function frozenRouteJob(job, byId, below) {
   const wanted = job.requested ?? {
     runtime: job.route.runtimeFrom ?? (job.route.pinned ? job.route.rejected[0]?.runtime ?? null : null),
     fallbackRuntime: []
   };
-  const answer = routeJob(
-    {
-      task: job.task,
-      capabilityFloor: job.capabilityFloor,
-      riskTier: job.riskTier,
-      writer: job.writer,
-      worktree: job.isolation === "worktree",
-      tools: job.tools,
-      runtime: wanted.runtime,
-      fallbackRuntime: wanted.fallbackRuntime,
-      model: job.modelPinned,
-      effort: job.effortPinned,
-      agent: job.agent,
-      skill: job.skill !== null,
-      session: sessionOf(job.session, placeOf(job), (id) => {
-        const from = byId.get(id);
-        return from === void 0 ? null : { ...placeOf(from), route: from.route };
-      }),
-      loadBearing: true,
-      upstream: isJudgment(job.task) ? upstream : NOBODY,
-      arbiter: false
-    },
-    world
-  );
-  return answer.raise === null ? answer.route : {
-    ...answer.route,
-    chain: [],
-    blocked: {
-      code: "needs-worktree",
-      detail: "the only candidate left needs more isolation than this run was planned with: start a new run"
+  return {
+    task: job.task,
+    capabilityFloor: job.capabilityFloor,
+    riskTier: job.riskTier,
+    writer: job.writer,
+    worktree: job.isolation === "worktree",
+    tools: job.tools,
+    runtime: wanted.runtime,
+    fallbackRuntime: wanted.fallbackRuntime,
+    model: job.modelPinned,
+    effort: job.effortPinned,
+    agent: job.agent,
+    skill: job.skill !== null,
+    session: sessionOf(job.session, placeOf(job), (id) => {
+      const from = byId.get(id);
+      return from === void 0 ? null : { ...placeOf(from), route: from.route };
+    }),
+    loadBearing: true,
+    upstream: isJudgment(job.task) ? below(job) : NOBODY,
+    arbiter: false
+  };
+}
+function upstreamOf(byId) {
+  const upstreams = new Upstreams();
+  const done = /* @__PURE__ */ new Map();
+  const dependencies = (job) => job.dependsOn.flatMap((id) => byId.get(id) ?? []);
+  const merged = (job) => upstreams.merge(dependencies(job).map((one) => done.get(one.id) ?? NOBODY));
+  return (asked) => {
+    const open = dependencies(asked);
+    for (let job = open.at(-1); job !== void 0; job = open.at(-1)) {
+      const missing = dependencies(job).filter((one) => !done.has(one.id));
+      if (!done.has(job.id) && missing.length > 0) open.push(...missing);
+      else {
+        open.pop();
+        if (!done.has(job.id)) done.set(job.id, upstreams.with(merged(job), job.route));
+      }
     }
+    return merged(asked);
   };
 }
 var placeOf = (job) => ({
@@ -1148,16 +1163,6 @@ function sessionOf(session, own, placeOf2) {
     mode: session.mode,
     sameFolder: from !== null && !from.worktree && !own.worktree && from.cwd === own.cwd
   };
-}
-function transitive(job, byId) {
-  const seen = /* @__PURE__ */ new Set();
-  const open = [...job.dependsOn];
-  for (let id = open.pop(); id !== void 0; id = open.pop()) {
-    if (seen.has(id)) continue;
-    seen.add(id);
-    open.push(...byId.get(id)?.dependsOn ?? []);
-  }
-  return seen;
 }
 // scripts/src/plan/route-arbiter.ts
 function routeArbiter(arbiter, jobs, world) {

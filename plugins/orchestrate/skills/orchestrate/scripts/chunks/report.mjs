@@ -6,7 +6,7 @@ import "./trace.validate.mjs";
 import {
   openRun,
   summaryOf
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   scriptOf
 } from "./dispatch.mjs";

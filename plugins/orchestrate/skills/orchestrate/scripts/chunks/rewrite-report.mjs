@@ -14,7 +14,7 @@ import {
   markdownText,
   plainText,
   planeLine
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   MOCK_RUNTIME
 } from "./dispatch.mjs";

@@ -14,7 +14,7 @@ import {
 } from "./trace.validate.mjs";
 import {
   resumeRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   startCoordinator
 } from "./start-2.mjs";
@@ -22,16 +22,16 @@ import {
   attachAndReport,
   onceCoordinated,
   summaryOf
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   viewRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   freezeGraph
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   createRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   unsupportedFields
 } from "./unsupported.mjs";

@@ -9,7 +9,7 @@ import {
 } from "./start-2.mjs";
 import {
   isCoordinated
-} from "./view.mjs";
+} from "./writer.mjs";
 // scripts/src/coordinator/send.ts
 var ANSWER_TIMEOUT_MS = 12e4;
 async function sendCommand(o) {
@@ -35,10 +35,10 @@ import {
   attach,
   openRun,
   summaryOf
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   viewRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   ownCommand,
   scriptOf

@@ -5,7 +5,7 @@ import {
 import "./inbox.validate.mjs";
 import "./dispatch.mjs";
 import "./start-2.mjs";
-import "./view.mjs";
+import "./writer.mjs";
 export {
   sendCommand
 };

@@ -7,7 +7,7 @@ import "./inbox.validate.mjs";
 import "./start-2.mjs";
 import {
   openRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   failure,
   flagText

@@ -9,13 +9,13 @@ import {
 import {
   PRIVATE_FILE,
   errorCode,
+  piecesOfFile,
   sha256,
   writeAll
 } from "./dispatch.mjs";
 import {
   closeSync,
   openSync,
-  readFileSync,
   renameSync,
   truncateSync
 } from "./dispatch.mjs";
@@ -4435,44 +4435,54 @@ function measure(path) {
   let parts = 0;
   let lastLine = null;
   for (; ; ) {
-    const part = readIfPresent(`${path}.${parts + 1}`);
+    const part = measurePart(`${path}.${parts + 1}`);
     if (part === null) break;
     parts += 1;
-    olderBytes += part.length;
-    records += countLines(part);
-    lastLine = lastWholeLine(part) ?? lastLine;
+    olderBytes += part.bytes;
+    records += part.lines;
+    lastLine = part.lastLine ?? lastLine;
   }
-  const current = readIfPresent(path);
+  const current = measurePart(path);
   if (current === null) return { records, bytes: 0, olderBytes, lastLine, tornTail: false, parts };
-  const end = current.lastIndexOf(10) + 1;
-  const tornTail = end < current.length;
-  const whole = current.subarray(0, end);
   return {
-    records: records + countLines(whole),
-    bytes: end,
+    records: records + current.lines,
+    bytes: current.whole,
     olderBytes,
-    lastLine: lastWholeLine(whole) ?? lastLine,
-    tornTail,
+    lastLine: current.lastLine ?? lastLine,
+    tornTail: current.whole < current.bytes,
     parts
   };
 }
-function readIfPresent(path) {
+function measurePart(path) {
+  let lines = 0;
+  let bytes = 0;
+  let whole = 0;
+  let last = null;
+  let rest = [];
   try {
-    return readFileSync(path);
+    for (const piece of piecesOfFile(path)) {
+      lines += countLines(piece);
+      const end = piece.lastIndexOf(LF);
+      if (end !== -1) {
+        const start = end === 0 ? 0 : piece.lastIndexOf(LF, end - 1) + 1;
+        last = Buffer.concat([...start === 0 ? rest : [], piece.subarray(start, end)]);
+        rest = [];
+        whole = bytes + end + 1;
+      }
+      rest.push(Buffer.from(piece.subarray(end + 1)));
+      bytes += piece.length;
+    }
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   }
+  return { lines, bytes, whole, lastLine: last === null ? null : last.toString("utf8") };
 }
+var LF = 10;
 function countLines(bytes) {
   let count = 0;
-  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count += 1;
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
   return count;
-}
-function lastWholeLine(bytes) {
-  if (bytes.length === 0) return null;
-  const start = bytes.lastIndexOf(10, bytes.length - 2) + 1;
-  return bytes.subarray(start, bytes.length - 1).toString("utf8");
 }
 // scripts/src/evidence/trace.ts
 var TRACE_LIMITS = {

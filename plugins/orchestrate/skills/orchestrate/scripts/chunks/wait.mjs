@@ -3,7 +3,7 @@ import {
   attachAndReport,
   openRun,
   standing
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   failure,
   flagText

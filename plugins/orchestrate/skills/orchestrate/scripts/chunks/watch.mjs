@@ -3,10 +3,10 @@ import {
   createProgress,
   followRun,
   openRun
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   isCoordinated
-} from "./view.mjs";
+} from "./writer.mjs";
 import {
   EXIT
 } from "./dispatch.mjs";

@@ -81,13 +81,14 @@ import {
   quoteShell as quoteShell2
 } from "./dispatch.mjs";
 import {
+  createHash,
   ensureDir,
   errorCode as errorCode2,
+  linesOfFile,
   randomBytes,
   randomUUID,
-  replaceFile,
-  sha256,
-  utf8Text as utf8Text2
+  replaceFileInParts,
+  sha256
 } from "./dispatch.mjs";
 import {
   EXIT
@@ -95,7 +96,6 @@ import {
 import {
   copyFileSync,
   linkSync as linkSync2,
-  readFileSync,
   readdirSync as readdirSync2,
   watch
 } from "./dispatch.mjs";
@@ -274,6 +274,7 @@ function shapeProblem(value, sealed) {
 // scripts/src/state/state-file.ts
 var SEAL = ',\n"crc":"';
 var SEAL_BYTES = Buffer.from(SEAL);
+var JOBS_BYTES = Buffer.from(',"jobs":{\n');
 var hex = (crc) => crc.toString(16).padStart(8, "0");
 function headText(state) {
   const { jobs: _jobs, crc: _crc, ...head } = state;
@@ -292,13 +293,16 @@ ${text(id, state.jobs[id])}`);
 }
 function parseStateFile(bytes) {
   const sealed = checkSeal(bytes);
-  const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : utf8Text(bytes);
-  const lineEnds = sealed === "broken" && checkSeal(Buffer.from(text)) === "whole";
-  let document;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return err({ code: "state-damaged", what: notJson(text), parses: false });
+  let document = sealed === "whole" ? parseLines(bytes) : null;
+  let lineEnds = false;
+  if (document === null) {
+    const text = sealed === "broken" ? bytes.toString("utf8").replaceAll("\r\n", "\n") : utf8Text(bytes);
+    lineEnds = sealed === "broken" && checkSeal(Buffer.from(text)) === "whole";
+    try {
+      document = JSON.parse(text);
+    } catch {
+      return err({ code: "state-damaged", what: notJson(text), parses: false });
+    }
   }
   const result = migrate(document, sealed === "whole");
   if (!result.ok) return result;
@@ -313,6 +317,30 @@ function parseStateFile(bytes) {
   if (unknown !== void 0)
     return err({ code: "state-damaged", what: `it has an unknown member \`${unknown}\``, parses: true });
   return ok({ state, repairs: ["state.json carried no checksum and was taken as edited by hand"] });
+}
+function parseLines(bytes) {
+  const head = bytes.indexOf(JOBS_BYTES);
+  if (head === -1) return null;
+  const first = head + JOBS_BYTES.length;
+  const seal = bytes.lastIndexOf(SEAL_BYTES);
+  const end = seal - JOBS_END.length;
+  const jobs = [];
+  try {
+    const members = JSON.parse(`${utf8Text(bytes.subarray(0, first))}}}`);
+    const { crc } = JSON.parse(`{${utf8Text(bytes.subarray(seal + 1))}`);
+    for (let start = first; start < end; ) {
+      const newline = bytes.indexOf("\n", start);
+      const stop = newline === -1 ? end : Math.min(newline, end);
+      const line = utf8Text(bytes.subarray(start, stop));
+      jobs.push(
+        ...Object.entries(JSON.parse(`{${line.endsWith(",") ? line.slice(0, -1) : line}}`))
+      );
+      start = stop + 1;
+    }
+    return { ...members, jobs: Object.fromEntries(jobs), crc };
+  } catch {
+    return null;
+  }
 }
 function notJson(text) {
   if (text.trim() === "") return "it is empty";
@@ -918,8 +946,9 @@ var StateWriter = class {
     let text = headText(state);
     let crc = 0;
     let total = 0;
+    const room = Buffer.allocUnsafeSlow(2 * CHUNK_CHARS);
     const put = (last) => {
-      const bytes = Buffer.from(text);
+      const bytes = encoded(text, room);
       crc = crc323(bytes, crc);
       const tail = Buffer.from(last === "" ? "" : sealText(crc));
       this.disk.write(fd, bytes);
@@ -942,6 +971,9 @@ ${jobText(id, job)}`;
     return total;
   }
 };
+function encoded(text, room) {
+  return 3 * text.length <= room.length || Buffer.byteLength(text) <= room.length ? room.subarray(0, room.write(text)) : Buffer.from(text);
+}
 var LEFTOVER = /^state\.json\.\d+\.tmp$/;
 // scripts/src/state/store.ts
 function createRun(o) {
@@ -1097,19 +1129,40 @@ var supervisorDir = (runDir, id) => join4(runDir, RUN_FILES2.supervisor, id);
 function freezeGraph(runDir, supervisorRunId, graph) {
   const dir = supervisorDir(runDir, supervisorRunId);
   ensureDir(dir);
-  const text = `${JSON.stringify(graph)}
-`;
-  replaceFile(join4(dir, RUN_FILES2.graph), text);
-  return sha256(text);
+  const hash = createHash("sha256");
+  replaceFileInParts(join4(dir, RUN_FILES2.graph), seenBy(hash, graphPieces(graph)));
+  return hash.digest("hex");
+}
+var JOBS = ',"jobs":[';
+var JOBS_END2 = "]}";
+var PIECE_CHARS = 256 * 1024;
+function* graphPieces({ jobs, ...head }) {
+  let text = `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
+  for (const [i, job] of jobs.entries()) {
+    text += `${i === 0 ? "" : ","}
+${JSON.stringify(job)}`;
+    if (text.length < PIECE_CHARS) continue;
+    yield Buffer.from(text);
+    text = "";
+  }
+  yield Buffer.from(`${text}
+${JOBS_END2}
+`);
+}
+function* seenBy(hash, pieces) {
+  for (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 function readGraph(runDir, digest2) {
   let seen = 0;
   for (const path of graphFiles(runDir)) {
-    const bytes = readOrNull(path);
-    if (bytes === null) continue;
+    const found = parseGraph(path);
+    if (found === null) continue;
     seen += 1;
-    if (sha256(bytes) !== digest2) continue;
-    const graph = JSON.parse(utf8Text2(bytes));
+    const { graph } = found;
+    if (found.sha256 !== digest2 || graph === null) continue;
     if (graph.schemaVersion !== 1)
       return err2({
         code: "graph-schema",
@@ -1147,12 +1200,38 @@ function graphFiles(runDir) {
     return [];
   }
 }
-function readOrNull(path) {
+function parseGraph(path) {
+  const hash = createHash("sha256");
   try {
-    return readFileSync(path);
-  } catch {
-    return null;
+    const graph = graphOf(linesOfFile(path, (piece) => hash.update(piece)));
+    return { sha256: hash.digest("hex"), graph };
+  } catch (error) {
+    return errorCode2(error) === null ? { sha256: "", graph: null } : null;
   }
+}
+function graphOf(lines) {
+  const first = lines.next().value ?? "";
+  if (!first.endsWith(JOBS)) return JSON.parse([first, ...lines].join("\n"));
+  const head = JSON.parse(`${first}${JOBS_END2}`);
+  const one = sharing();
+  const jobs = [];
+  for (const line of lines)
+    if (line !== JOBS_END2) jobs.push(one(JSON.parse(line.endsWith(",") ? line.slice(0, -1) : line)));
+  return { ...head, jobs };
+}
+function sharing() {
+  const known = /* @__PURE__ */ new Map();
+  return (job) => {
+    const members = job;
+    for (const [key, value] of Object.entries(members)) {
+      if (typeof value !== "object" || value === null) continue;
+      const text = JSON.stringify(value);
+      const same = known.get(text);
+      if (same === void 0) known.set(text, value);
+      else members[key] = same;
+    }
+    return job;
+  };
 }
 // scripts/src/state/lock.ts
 function acquireLock(o) {
