@@ -1,4 +1,4 @@
-/** `doctor --smoke` with two real CLIs: one tiny question each, in a worktree that neither of them ever saw. */
+/** `doctor --smoke` with real CLIs, two of them or in a soak all five: one tiny question each, in a worktree that none of them ever saw. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,16 +9,21 @@ import { throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool } from "../support/tool.ts";
 
 const tool = builtTool();
+const SOAK = process.env["ORCHESTRATE_SOAK"] === "1";
+const MORE = SOAK ? (["gemini", "opencode", "pi"] as const) : [];
 let server: ModelServer;
 let home: RealHome;
 beforeAll(async () => {
   server = await startModelServer();
-  home = await realHome(["claude", "codex"], server);
+  home = await realHome(["claude", "codex", ...MORE], server);
 }, 600_000);
 afterAll(async () => {
   home?.remove();
   await server?.close();
 });
+
+/** In the protocol that each of them is set up to speak; opencode asks once more, for a title of its session. */
+const REQUESTS = { gemini: ["gemini"], opencode: ["chat", "chat"], pi: ["chat"] } as const;
 
 interface Asked {
   readonly smoke: readonly {
@@ -37,17 +42,20 @@ const ask = async (path: string, env: Record<string, string> = home.env) => {
 };
 
 describe("one tiny question to real agents", { timeout: 2 * REAL_TIMEOUT }, () => {
-  it("is answered by both in a fresh worktree, spends one request each, and leaves nothing", async () => {
+  it("is answered by all of them in a fresh worktree, spends no further request, and leaves nothing", async () => {
     const { path, git } = throwawayRepo({ "README.md": "# smoke\n" });
     const { smoke, faults, calls } = await ask(path);
     expect(smoke).toMatchObject([
       { runtime: "claude", ok: true, failureClass: null },
       { runtime: "codex", ok: true, failureClass: null, model: null },
+      ...MORE.map((runtime) => ({ runtime, ok: true, failureClass: null })),
     ]);
     expect(smoke[0]?.model).toMatch(/^claude-/);
     expect(faults.filter((one) => one.weight === "fault")).toEqual([]);
     const questions = calls.filter(({ prompt }) => prompt.includes("single word `ready`"));
-    expect(questions.map((one) => one.protocol).sort()).toEqual(["anthropic", "responses"]);
+    expect(questions.map((one) => one.protocol).sort()).toEqual(
+      ["anthropic", "responses", ...MORE.flatMap((runtime) => REQUESTS[runtime])].sort(),
+    );
     // The question was asked with no tool that could change anything.
     for (const one of questions)
       for (const name of one.tools) expect(name).not.toMatch(/^(?:Write|Edit|Bash)$/);
@@ -66,6 +74,7 @@ describe("one tiny question to real agents", { timeout: 2 * REAL_TIMEOUT }, () =
     expect(smoke.map((one) => [one.runtime, one.ok])).toEqual([
       ["claude", false],
       ["codex", true],
+      ...MORE.map((runtime) => [runtime, true]),
     ]);
     expect(smoke[0]?.failureClass).toBe("AUTH");
     const hard = faults.filter((one) => one.weight === "fault");
