@@ -4,6 +4,7 @@ import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { executedFile, onSearchPath } from "../host/executed.ts";
 import { readNamedFile } from "../host/files.ts";
 import { safeRelative } from "../host/inside.ts";
+import { loadedUnnamed } from "./check-loads.ts";
 import { isCode, programAt, shellWords, type WordRole, wordRoles } from "./check-roles.ts";
 
 export interface CheckFile {
@@ -83,7 +84,7 @@ export async function filesOfCommand(o: {
   readonly cwd: string;
   readonly argv: readonly string[];
   readonly deleted: readonly string[];
-  /** What the job changed: code of it in a folder that a runner of checks is given (`node --test tests`) is run too. */
+  /** What the job changed: code in a folder that a runner is given (`node --test tests`), and settings that programs find by themselves, are part of it. */
   readonly changed?: readonly string[];
 }): Promise<readonly CheckFile[]> {
   const prefix = relative(o.root, o.cwd).split("\\").join("/");
@@ -99,7 +100,11 @@ export async function filesOfCommand(o: {
   const implied = new Set<string>();
   for (const name of impliedBy(o.argv))
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
-  for (const path of inNamedFolders(o, prefix)) if (!named.has(path)) implied.add(path);
+  for (const path of [
+    ...inNamedFolders(o, prefix),
+    ...loadedUnnamed(o.argv, { changed: o.changed ?? [] }).settings,
+  ])
+    if (!named.has(path)) implied.add(path);
   const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
   const facts = await Promise.all([
     ...[...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, role]) => fact(o.root, { path, role })),

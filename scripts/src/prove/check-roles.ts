@@ -14,6 +14,8 @@ const LOOKERS =
 /** They judge what they are pointed at by rules that an option may name. */
 const JUDGES =
   /^(?:[ef]?grep|rg|jq|yq|eslint|tsc|prettier|biome|ruff|flake8|pylint|mypy|pyright|black|isort|shellcheck|shfmt|gofmt|rustfmt|clang-format|clang-tidy|stylelint|cspell|markdownlint(?:-cli2)?|yamllint|jsonlint|ajv|xmllint|tidy|hadolint|actionlint|sqlfluff|py_compile|compileall|json\.tool)$/;
+/** Of these two kinds, those that take neither rules nor code from the workspace unless an option names them. */
+const PLAIN = /^(?:[ef]?grep|rg|jq|yq|xmllint|gofmt|shfmt|py_compile|compileall|json\.tool|git)$/;
 const RULE_OPTION =
   /^(?:-[cfp]|--?[\w-]*(?:config|rule|plugin|preset|project|schema|file|ignore-path)[\w-]*)$/;
 
@@ -81,6 +83,17 @@ function kindOf(program: string, rest: readonly string[]): "looker" | "judge" | 
   const module = rest.indexOf("-m");
   if (/^python/.test(program) && module !== -1 && JUDGES.test(rest[module + 1] ?? "")) return "judge";
   return "interpreter";
+}
+
+/** False: it only looks at files, or judges them by itself, so that no package and no settings of the workspace decide. */
+export function loadsCode(argv: readonly string[]): boolean {
+  const at = programAt(argv);
+  const program = basename(argv[at] ?? "");
+  const rest = argv.slice(at + 1);
+  if (PLAIN.test(program) || LOOKERS.test(program)) return false;
+  const module = /^python/.test(program) ? rest[rest.indexOf("-m") + 1] : undefined;
+  if (rest.includes("-m") && PLAIN.test(module ?? "")) return false;
+  return !(program === "node" && kindOf(program, rest) === "judge");
 }
 
 /** Options whose value is text or a module, not the script. */

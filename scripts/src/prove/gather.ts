@@ -3,6 +3,7 @@ import { isAbsolute, relative } from "node:path";
 import type { PlanJob } from "../core/runtime.ts";
 import { hashInside, resolveInside } from "../host/safe-path.ts";
 import { filesOfCommand, outsideFilesOfCommand } from "./check-files.ts";
+import { loadedUnnamed } from "./check-loads.ts";
 import { findClaims } from "./claims.ts";
 import type { FixtureResult } from "./fixture.ts";
 import { outputOf, ownedBy, plainPath } from "./ownership.ts";
@@ -133,7 +134,8 @@ async function verificationFact(
   const files = await filesOfCommand({ root: input.root, cwd, argv, deleted, changed });
   const { root, searchPath } = input;
   const outside = await outsideFilesOfCommand({ root, cwd, argv, searchPath });
-  const fact = { index, argv, files, outside };
+  const { installed } = loadedUnnamed(argv, { changed, ignored: input.changes.ignored });
+  const fact = { index, argv, files, outside, installed };
   const reason = whyNotRun(input, { cwdPrefix: o.cwdPrefix, cwd, files });
   if (reason !== null)
     return {

@@ -68,6 +68,8 @@ export interface VerificationFact {
     readonly sha256: string | null;
     readonly content: boolean;
   }[];
+  /** Of what the job changed, code of packages that the command may load. */
+  readonly installed: readonly string[];
 }
 
 /** A structured claim found in the output, with the recorded fact it is compared with. */
@@ -244,9 +246,22 @@ function checkScripts(e: LayerOneEvidence, changes: Attributed): { checks: Check
   const changed = new Set([...e.changes.created, ...e.changes.modified, ...e.changes.deleted]);
   const isOutput = outputOf({ cwdPrefix: e.cwdPrefix, outputs: e.outputs.map((output) => output.path) });
   const isOwned = ownedBy({ cwdPrefix: e.cwdPrefix, ownedPaths: e.job.ownedPaths });
+  const mine = new Set([...changes.own, ...(e.ownWorktree ? e.changes.ignored : [])]);
   const checks: Check[] = [];
   let edited = false;
   for (const verification of e.verification) {
+    // Ignored in an own worktree, so no boundary counts it; an agent that installs what its checks need does no wrong either.
+    const installed = verification.installed.filter((path) => mine.has(path));
+    if (installed.length > 0) {
+      edited = true;
+      checks.push(
+        check(
+          `check-packages:${verification.index}`,
+          true,
+          `the job changed ${names(installed)} of the packages that the check may load`,
+        ),
+      );
+    }
     const touched = verification.files.filter((file) => changed.has(file.path));
     if (touched.length === 0) continue;
     const foreign = touched.filter((file) => !file.implied && !isOutput(file.path) && !isOwned(file.path));
@@ -259,12 +274,7 @@ function checkScripts(e: LayerOneEvidence, changes: Attributed): { checks: Check
           "check-changed",
         ),
       );
-    else if (
-      touched.some(
-        (file) => !file.reads && (changes.own.includes(file.path) || changes.listed.includes(file.path)),
-      )
-    )
-      edited = true;
+    else if (touched.some((file) => !file.reads && mine.has(file.path))) edited = true;
   }
   return { checks, edited };
 }

@@ -125,6 +125,7 @@ describe("the evidence of a job", () => {
           argv: ["true"],
           files: [],
           outside: [{ path: "true", sha256: expect.any(String), content: false }],
+          installed: [],
           ran: true,
           reason: null,
           ...PASSED,
@@ -236,6 +237,7 @@ describe("declared verification", () => {
       argv: ["node", "check.js"],
       files: [{ path: "check.js", sha256: sha256("1"), implied: false, reads: false }],
       outside: fact?.outside,
+      installed: [],
       ran: false,
       reason: "the job changed `check.js` and does not own it",
       exitCode: null,
@@ -290,6 +292,83 @@ describe("declared verification", () => {
       await gatherLayerOne(input(root, { job, changes: { ...NO_CHANGES, modified: ["src/check.js"] } })),
     );
     expect([result.ok, result.flags]).toEqual([true, ["check-edited"]]);
+  });
+});
+
+describe("a check that the job could bend without naming it", () => {
+  const flagged = async (
+    o: { argv: string[]; path: string; ignored?: boolean },
+    more: Parameters<typeof input>[1] = {},
+  ) => {
+    const root = folder({ "package.json": "{}", [o.path]: "changed" });
+    const job = { verification: [command(o.argv[0] ?? "", ...o.argv.slice(1))], ...more?.job };
+    const changes = {
+      ...NO_CHANGES,
+      modified: [o.path],
+      ignored: o.ignored === false ? [] : [o.path],
+    };
+    const result = verifyLayerOne(
+      await gatherLayerOne(input(root, { ownWorktree: true, ...more, job, changes })),
+    );
+    return [result.flags, result.checks.filter((one) => one.id.startsWith("check-packages:"))];
+  };
+
+  it("by a package that git ignores is flagged, and says which", async () => {
+    const path = "node_modules/.bin/lint";
+    for (const argv of [
+      ["npm", "test"],
+      ["npx", "lint", "docs"],
+      ["sh", "-c", "npm test"],
+    ])
+      expect(await flagged({ argv, path })).toEqual([
+        ["check-edited"],
+        [
+          {
+            id: "check-packages:1",
+            ok: true,
+            detail: "the job changed `node_modules/.bin/lint` of the packages that the check may load",
+            code: null,
+            exitCode: null,
+            wallMs: null,
+          },
+        ],
+      ]);
+  });
+
+  it("by settings that a program finds by itself is flagged, ignored or owned", async () => {
+    expect(await flagged({ argv: ["npm", "test"], path: ".npmrc" })).toEqual([["check-edited"], []]);
+    const owned = { job: { ownedPaths: ["**"] } };
+    expect(await flagged({ argv: ["tsc"], path: "tsconfig.json", ignored: false }, owned)).toEqual([
+      ["check-edited"],
+      [],
+    ]);
+  });
+
+  it("is flagged also when more ignored files changed than are listed", async () => {
+    const root = folder({ ".npmrc": "x" });
+    const many = Array.from({ length: 200 }, (_, i) => `-cache/${i}`);
+    const changes = { ...NO_CHANGES, created: [...many, "zz/.npmrc"], ignored: [...many, "zz/.npmrc"] };
+    mkdirSync(join(root, "zz"));
+    writeFileSync(join(root, "zz/.npmrc"), "x");
+    const job = { verification: [command("npm", "--prefix", "zz", "test")] };
+    const result = verifyLayerOne(await gatherLayerOne(input(root, { ownWorktree: true, job, changes })));
+    expect(result.flags).toEqual(["check-edited"]);
+  });
+
+  it("is not flagged for a neighbour's change in the shared checkout, nor for a command that only looks", async () => {
+    const path = "node_modules/x/index.js";
+    const peer = {
+      jobId: "peer",
+      effect: "scoped-write" as const,
+      cwdPrefix: "",
+      ownedPaths: ["node_modules/**"],
+      outputs: [],
+    };
+    expect(await flagged({ argv: ["npm", "test"], path }, { ownWorktree: false, peers: [peer] })).toEqual([
+      [],
+      [],
+    ]);
+    expect(await flagged({ argv: ["test", "-s", "package.json"], path })).toEqual([[], []]);
   });
 });
 

@@ -38,6 +38,7 @@ export const verification = (o: Partial<VerificationFact> = {}): VerificationFac
   stderrTail: "",
   files: [],
   outside: [],
+  installed: [],
   ...o,
 });
 
