@@ -8,6 +8,7 @@ export type Tracking = "tracked" | "untracked" | "ignored";
 
 export interface Entry {
   readonly tracking: Tracking;
+  /** "folder": a submodule, whose `blob` is the commit that it stands at. */
   readonly kind: Look["kind"] | "absent";
   readonly stat: string;
   readonly executable: boolean;
@@ -101,10 +102,10 @@ function knownAt(fingerprint: Fingerprint): (path: string) => Entry | null {
     const entry = fingerprint.entries.get(path);
     if (entry !== undefined) return entry;
     const listed = lookup(path);
-    if (listed === undefined || listed.mode === "160000") return null;
+    if (listed === undefined) return null;
     return {
       tracking: "tracked",
-      kind: listed.mode === "120000" ? "link" : "file",
+      kind: listed.mode === "160000" ? "folder" : listed.mode === "120000" ? "link" : "file",
       stat: "",
       executable: listed.mode === "100755",
       sha256: null,
@@ -120,7 +121,8 @@ export function contentAt(
   path: string,
 ): { readonly blob: string; readonly mode: "100644" | "100755" | "120000" } | null {
   const entry = knownAt(fingerprint)(path);
-  if (entry === null || entry.kind === "absent" || entry.blob === null) return null;
+  if (entry === null || entry.kind === "absent" || entry.kind === "folder" || entry.blob === null)
+    return null;
   return {
     blob: entry.blob,
     mode: entry.kind === "link" ? "120000" : entry.executable ? "100755" : "100644",

@@ -6,6 +6,8 @@ export interface StatusItem {
   readonly tracking: "tracked" | "untracked" | "ignored";
   /** Reported as a whole: an ignored folder, or a repository inside this one. */
   readonly folder: boolean;
+  /** A submodule whose commit differs from the index, or that the index holds otherwise than HEAD. */
+  readonly submodule?: true;
   /** Object id of the content in the working tree, where it equals the index. */
   readonly blob: string | null;
 }
@@ -49,6 +51,14 @@ function looseItem(bytes: Buffer, kind: "?" | "!"): StatusItem {
 function changedItem(line: Buffer): StatusItem {
   const fields = line.toString("latin1").split(" ", 8);
   const clean = fields[1]?.[1] === ".";
+  if (fields[2]?.[0] === "S")
+    return {
+      path: afterFields(line, 8),
+      tracking: "tracked",
+      folder: false,
+      submodule: true,
+      blob: clean ? (fields[7] ?? null) : null,
+    };
   return {
     path: afterFields(line, 8),
     tracking: "tracked",

@@ -170,7 +170,8 @@ async function withGit(options: FingerprintOptions, gitDir: string, reader: Read
         "--untracked-files=all",
         "--ignored=matching",
         "--no-renames",
-        "--ignore-submodules=all",
+        // Which commit each stands at, read without a git of its own being started there.
+        "--ignore-submodules=dirty",
         "--",
         ".",
         ...exclude,
@@ -181,7 +182,7 @@ async function withGit(options: FingerprintOptions, gitDir: string, reader: Read
   if (listing === null || answered.exitCode !== 0) return UNREADABLE;
   const status = parseStatus(answered.stdoutBytes);
   await readStatus(options.root, status, reader);
-  await readSpecial(options.root, listing.bytes, reader);
+  await readSpecial({ ...base, config }, { listing: listing.bytes, status, reader });
   await readPrevious(options, listing.bytes, reader);
   return { kind: "git", head: status.head, listing, entries: reader.entries };
 }
@@ -206,6 +207,7 @@ async function readStatus(root: string, status: GitStatus, reader: Reader): Prom
   for (const item of status.items) {
     const rest = pace();
     if (rest !== undefined) await rest;
+    if (item.submodule === true) continue;
     if (item.folder) await readFolder(root, item.path, item.tracking, reader);
     else await reader.add(item.path, item.tracking, { blob: item.blob });
   }
@@ -226,11 +228,42 @@ async function readFolder(root: string, folder: BytePath, tracking: Tracking, re
 }
 
 /** What the index does not vouch for: entries marked as unchanged, and submodules. */
-async function readSpecial(root: string, listing: Buffer, reader: Reader): Promise<void> {
-  for (const entry of specialEntries(listing)) {
-    if (entry.mode === "160000") await readFolder(root, entry.path, "tracked", reader);
-    else if (!reader.entries.has(entry.path.text)) await reader.add(entry.path, "tracked");
+async function readSpecial(
+  options: GitOptions,
+  o: { readonly listing: Buffer; readonly status: GitStatus; readonly reader: Reader },
+): Promise<void> {
+  const { reader } = o;
+  const moved = new Set(o.status.items.flatMap((item) => (item.submodule === true ? [item.path.text] : [])));
+  for (const entry of specialEntries(o.listing)) {
+    const { path } = entry;
+    if (entry.mode !== "160000") {
+      if (!reader.entries.has(path.text)) await reader.add(path, "tracked");
+      continue;
+    }
+    await readFolder(options.cwd, path, "tracked", reader);
+    if (!moved.has(path.text) || reader.entries.has(path.text) || reader.excluded(path.text)) continue;
+    const commit = await submoduleCommit(options, path.text);
+    reader.entries.set(path.text, { ...ABSENT, kind: "folder", tracking: "tracked", blob: commit });
   }
+}
+
+/** The commit that a submodule's HEAD names, by the outer git, which reads the reference and no configuration of it. */
+async function submoduleCommit(options: GitOptions, path: string): Promise<string | null> {
+  const shown = await git(
+    [
+      "diff-files",
+      "-p",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--no-color",
+      "--submodule=short",
+      "--ignore-submodules=dirty",
+      "--",
+      `:(top,literal)${path}`,
+    ],
+    options,
+  );
+  return /^\+Subproject commit ([0-9a-f]+)$/m.exec(shown.stdout)?.[1] ?? null;
 }
 
 /** A path that was looked at before is looked at again, even when git now finds it clean. */
@@ -245,6 +278,8 @@ async function readPrevious(options: FingerprintOptions, listing: Buffer, reader
     const rest = pace();
     if (rest !== undefined) await rest;
     const entry = lookup(path);
+    // At the commit that the index names.
+    if (entry?.mode === "160000") continue;
     const was = previous.entries.get(path)?.tracking ?? "untracked";
     const tracking = entry !== undefined ? "tracked" : was === "tracked" ? "untracked" : was;
     await reader.add(entry?.path ?? { text: path, disk: path }, tracking, { blob: entry?.blob ?? null });

@@ -92,7 +92,7 @@ async function stage(
   const staged = await stagedChanges(options, input.baseCommit);
   if (!staged.ok) return staged;
   if (staged.value.links.length > 0) return err(embeddedFault(staged.value.links));
-  const inSubmodule = await changedInSubmodule(input, options);
+  const inSubmodule = await changedInSubmodule(input, { options, staged: staged.value.changed });
   if (inSubmodule !== null) return err(inSubmodule);
   const tree = await git(["write-tree"], options);
   if (tree.exitCode !== 0) return err(gitFault(tree, `write the tree of \`${input.branch}\``));
@@ -101,7 +101,7 @@ async function stage(
 
 async function changedInSubmodule(
   input: CommitWorktreeInput,
-  options: GitOptions,
+  { options, staged }: { readonly options: GitOptions; readonly staged: readonly string[] },
 ): Promise<WorktreeFault | null> {
   if (input.changedPaths === undefined || input.changedPaths.length === 0) return null;
   const answer = await git(
@@ -111,7 +111,10 @@ async function changedInSubmodule(
   const links = splitPaths(answer.stdoutBytes)
     .filter((entry) => entry.text.startsWith("commit "))
     .map((entry) => entry.text.slice("commit ".length));
-  const lost = input.changedPaths.filter((path) => links.some((link) => path.startsWith(`${link}/`)));
+  // One that was moved in the job's own index alone is nowhere in the files that are committed.
+  const lost = input.changedPaths.filter((path) =>
+    links.some((link) => path.startsWith(`${link}/`) || (path === link && !staged.includes(link))),
+  );
   return lost.length === 0
     ? null
     : {
@@ -119,7 +122,7 @@ async function changedInSubmodule(
         detail: `${lost
           .slice(0, 5)
           .map((path) => `\`${path}\``)
-          .join(", ")} lies in a submodule: a change there cannot travel on the job's branch`,
+          .join(", ")} is or lies in a submodule: such a change cannot travel on the job's branch`,
       };
 }
 

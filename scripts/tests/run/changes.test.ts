@@ -261,6 +261,72 @@ describe("changes in a git checkout", () => {
     expect(changes.tracked).toEqual(["inner/inner.txt"]);
   });
 
+  describe("a submodule", () => {
+    async function scene(fill: boolean) {
+      const inner = throwawayRepo({ "inner.txt": "inner\n" });
+      const repo = throwawayRepo(FILES);
+      repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.path, "inner");
+      repo.commit("with submodule");
+      if (!fill) repo.git("submodule", "--quiet", "deinit", "-f", "inner");
+      return { repo, at: join(repo.path, "inner") };
+    }
+    type Kinds = Pick<Changes, "created" | "modified" | "deleted">;
+    const NOTHING: Kinds = { created: [], modified: [], deleted: [] };
+    const pick = ({ created, modified, deleted }: Changes): Kinds => ({ created, modified, deleted });
+
+    it.each<[string, boolean, (at: string, repo: ThrowawayRepo) => void, Partial<Kinds>]>([
+      ["nothing", true, () => undefined, {}],
+      ["nothing, not filled", false, () => undefined, {}],
+      [
+        "another commit of the same files",
+        true,
+        (at) => runGit(at, "commit", "-q", "--allow-empty", "-m", "moved"),
+        { modified: ["inner"] },
+      ],
+      [
+        "a repository in the place of one that is not filled",
+        false,
+        (at) => {
+          runGit(at, "init", "-q");
+          runGit(at, "commit", "-q", "--allow-empty", "-m", "put there");
+        },
+        { modified: ["inner"] },
+      ],
+      ["its folder removed", false, (at) => rmSync(at, { recursive: true }), { deleted: ["inner"] }],
+      [
+        "another commit in the index alone",
+        false,
+        (_, repo) => repo.git("update-index", "--cacheinfo", `160000,${repo.head()},inner`),
+        { modified: ["inner"] },
+      ],
+      [
+        "a file in its place",
+        false,
+        (at, repo) => {
+          rmSync(at, { recursive: true });
+          repo.write("inner", "file\n");
+        },
+        { modified: ["inner"] },
+      ],
+    ])("with %s (filled: %s) is a change by its commit", async (_, fill, act, expected) => {
+      const { repo, at } = await scene(fill);
+      expect(pick(await changesOf(checkout(repo), () => act(at, repo)))).toEqual({ ...NOTHING, ...expected });
+    });
+
+    it("that stood at another commit before is measured from there, also when it goes back", async () => {
+      const { repo, at } = await scene(true);
+      runGit(at, "commit", "-q", "--allow-empty", "-m", "of the user");
+      const still = await changesOf(checkout(repo), () => repo.write("a.txt", "x\n"));
+      expect(pick(still)).toEqual({ ...NOTHING, modified: ["a.txt"] });
+      const on = await changesOf(checkout(repo), () =>
+        runGit(at, "commit", "-q", "--allow-empty", "-m", "on"),
+      );
+      expect(pick(on)).toEqual({ ...NOTHING, modified: ["inner"] });
+      const back = await changesOf(checkout(repo), () => runGit(at, "reset", "-q", "--hard", "HEAD~2"));
+      expect(pick(back)).toEqual({ ...NOTHING, modified: ["inner"] });
+    });
+  });
+
   it("starts no filter, monitor or hook that the configuration names", async () => {
     const repo = throwawayRepo({ ...FILES, ".gitattributes": "*.txt filter=evil\n" });
     const trace = join(temporaryFolder(), "ran");

@@ -201,9 +201,19 @@ describe("the commit of a job's work", () => {
     const made = await jobWorktree(repo, "job");
     expect(fault(await commit(made, ["inner/inner.txt"]))).toEqual({
       code: "submodule-changed",
-      detail: "`inner/inner.txt` lies in a submodule: a change there cannot travel on the job's branch",
+      detail: "`inner/inner.txt` is or lies in a submodule: such a change cannot travel on the job's branch",
     });
     expect(value(await commit(made, ["a.txt"])).changed).toEqual([]);
+  });
+
+  it("is refused when a submodule was moved in the job's own index alone, which is not what is committed", async () => {
+    const inner = throwawayRepo({ "inner.txt": "inner\n" });
+    const repo = throwawayRepo(FILES);
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.path, "inner");
+    repo.commit("with submodule");
+    const made = await jobWorktree(repo, "job");
+    runGit(made.path, "update-index", "--cacheinfo", `160000,${repo.head()},inner`);
+    expect(fault(await commit(made, ["inner"])).code).toBe("submodule-changed");
   });
 
   it("is refused when the worktree is not registered any more", async () => {

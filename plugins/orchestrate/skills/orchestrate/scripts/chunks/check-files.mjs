@@ -340,7 +340,7 @@ function belowCwd(prefix, path) {
 import { join as join3 } from "node:path";
 
 // scripts/src/prove/check-files.ts
-import { basename as basename2, isAbsolute, join as join2, relative, resolve as resolve2 } from "node:path";
+import { basename as basename3, isAbsolute, join as join2, relative, resolve as resolve2 } from "node:path";
 
 // scripts/src/host/executed.ts
 import { delimiter, join, resolve } from "node:path";
@@ -382,10 +382,14 @@ function onSearchPath(name, o) {
   return null;
 }
 
+// scripts/src/prove/check-loads.ts
+import { basename as basename2 } from "node:path";
+
 // scripts/src/prove/check-roles.ts
 import { basename } from "node:path";
 var LOOKERS = /^(?:test|\[|cat|wc|head|tail|ls|stat|file|cmp|diff|du|sort|uniq|cksum|md5sum|shasum|sha\d+sum|b2sum|od|xxd|strings)$/;
 var JUDGES = /^(?:[ef]?grep|rg|jq|yq|eslint|tsc|prettier|biome|ruff|flake8|pylint|mypy|pyright|black|isort|shellcheck|shfmt|gofmt|rustfmt|clang-format|clang-tidy|stylelint|cspell|markdownlint(?:-cli2)?|yamllint|jsonlint|ajv|xmllint|tidy|hadolint|actionlint|sqlfluff|py_compile|compileall|json\.tool)$/;
+var PLAIN = /^(?:[ef]?grep|rg|jq|yq|xmllint|gofmt|shfmt|py_compile|compileall|json\.tool|git)$/;
 var RULE_OPTION = /^(?:-[cfp]|--?[\w-]*(?:config|rule|plugin|preset|project|schema|file|ignore-path)[\w-]*)$/;
 var INTERPRETERS = /^(?:(?:ba|da|z|k|fi)?sh|node|tsx|ts-node|bun|deno|python[\d.]*|ruby|perl|php|lua|Rscript|pwsh|osascript|tclsh)$/;
 var SHELLS = /^(?:ba|da|z|k|fi)?sh$/;
@@ -432,6 +436,15 @@ function kindOf(program2, rest) {
   if (/^python/.test(program2) && module !== -1 && JUDGES.test(rest[module + 1] ?? "")) return "judge";
   return "interpreter";
 }
+function loadsCode(argv) {
+  const at = programAt(argv);
+  const program2 = basename(argv[at] ?? "");
+  const rest = argv.slice(at + 1);
+  if (PLAIN.test(program2) || LOOKERS.test(program2)) return false;
+  const module = /^python/.test(program2) ? rest[rest.indexOf("-m") + 1] : void 0;
+  if (rest.includes("-m") && PLAIN.test(module ?? "")) return false;
+  return !(program2 === "node" && kindOf(program2, rest) === "judge");
+}
 var VALUED = /^(?:-[cemrpWX]|-[a-z]*c|--(?:eval|print|require|import|loader|input-type))$/;
 function scriptAt(argv, program2) {
   for (let i = program2 + 1; i < argv.length; i++) {
@@ -456,6 +469,42 @@ function shellWords(argv) {
   return option === -1 ? [] : (argv[option + 1] ?? "").split(/[\s;|&()<>`"'=]+/).filter((word) => word !== "");
 }
 
+// scripts/src/prove/check-loads.ts
+var INSTALLED = /(?:^|\/)(?:node_modules|bower_components|site-packages|\.?venv|\.bundle)(?:\/|$)/;
+var VENDOR = /(?:^|\/)vendor(?:\/|$)/;
+var YARN = /(?:^|\/)(?:\.yarn\/(?:releases|plugins|sdks|unplugged|cache|patches)\/|\.pnp\.[\w.]+$)/;
+var TOOL_CACHE = /(?:^|\/)node_modules\/\.(?!bin\/|pnpm\/|store\/)/;
+var SETTINGS = [
+  // `.eslintrc.json`, `.npmrc`, `.babelrc.js`, `.mocharc.yml`
+  /^\.[a-z][\w-]*rc(?:\.(?:[cm]?[jt]s|json[c5]?|ya?ml|toml))?$/,
+  // `vitest.config.ts`, `jest.config.ci.js`, `jest.setup.ts`: of these programs alone, since `app.config.ts` is work.
+  /^(?:ava|astro|babel|c8|commitlint|cypress|esbuild|eslint|jest|karma|knip|metro|mocha|next|nightwatch|nuxt|nyc|playwright|postcss|prettier|rollup|rspack|stryker|stylelint|svelte|swc|tailwind|tap|tsdown|tsup|turbo|vite|vitest|vue|wdio|web-test-runner|webpack)\.(?:config|conf|workspace|preset|setup)(?:\.[\w-]+)?\.(?:[cm]?[jt]s|json[c5]?|ya?ml)$/,
+  // What keeps a linter from looking.
+  /^\.(?:eslint|prettier|stylelint|markdownlint|biome|npm|shellcheck|semgrep|snyk|golangci)ignore$/,
+  /^(?:tsconfig|jsconfig)(?:[.-][\w.-]+)?\.json$/,
+  /^(?:biome|deno|turbo|nx)\.jsonc?$/,
+  /^(?:bunfig|pyproject|ruff|\.ruff|rustfmt|\.rustfmt|clippy|\.clippy|taplo|\.taplo|rust-toolchain)\.toml$/,
+  /^(?:pytest|\.pytest|tox|mypy|\.mypy|\.isort|phpunit|\.coveragerc)(?:\.ini|\.cfg)$/,
+  /^(?:setup\.cfg|\.flake8|\.pylintrc|\.coveragerc|conftest\.py|sitecustomize\.py|usercustomize\.py)$/,
+  /^(?:phpunit(?:\.dist)?\.xml|phpstan(?:\.dist)?\.neon|\.rspec|\.rubocop\.yml|\.simplecov)$/,
+  /^\.(?:golangci|yamllint|markdownlint(?:-cli2)?|hadolint|pre-commit-config|swiftlint|prettierrc|yarnrc)\.(?:ya?ml|toml|jsonc?)$/,
+  /^(?:\.editorconfig|\.clang-format|\.clang-tidy|\.yamllint|\.env(?:\..+)?)$/,
+  /^(?:build\.rs|build\.gradle(?:\.kts)?|settings\.gradle(?:\.kts)?|gradle\.properties|pom\.xml|CMakeLists\.txt|BUILD(?:\.bazel)?|WORKSPACE)$/
+];
+function loadedUnnamed(argv, o) {
+  const { changed } = o;
+  if (changed.length === 0 || !loadsCode(argv)) return { installed: [], settings: [] };
+  const ignored = new Set(o.ignored ?? []);
+  const installed = changed.filter((path) => isInstalled(path) || ignored.has(path) && VENDOR.test(path));
+  const apart = new Set(installed);
+  return {
+    installed,
+    settings: changed.filter((path) => !apart.has(path) && !TOOL_CACHE.test(path) && isSettings(path))
+  };
+}
+var isInstalled = (path) => INSTALLED.test(path) && !TOOL_CACHE.test(path) || YARN.test(path);
+var isSettings = (path) => SETTINGS.some((names) => names.test(basename2(path)));
+
 // scripts/src/prove/check-files.ts
 var IMPLIED = {
   npm: ["package.json"],
@@ -473,7 +522,7 @@ var IMPLIED = {
 };
 var FOLDER_OPTION = /^(?:-C|--(?:prefix|directory|cwd|dir|working-directory))$/;
 function impliedBy(argv) {
-  const names = [0, programAt(argv)].flatMap((at) => IMPLIED[basename2(argv[at] ?? "")] ?? []);
+  const names = [0, programAt(argv)].flatMap((at) => IMPLIED[basename3(argv[at] ?? "")] ?? []);
   if (names.length === 0) return [];
   const folders = argv.flatMap((word, i) => {
     const [option = "", value] = word.split(/=(.*)/s);
@@ -511,7 +560,11 @@ async function filesOfCommand(o) {
   const implied = /* @__PURE__ */ new Set();
   for (const name of impliedBy(o.argv))
     for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
-  for (const path of inNamedFolders(o, prefix)) if (!named.has(path)) implied.add(path);
+  for (const path of [
+    ...inNamedFolders(o, prefix),
+    ...loadedUnnamed(o.argv, { changed: o.changed ?? [] }).settings
+  ])
+    if (!named.has(path)) implied.add(path);
   const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
   const facts = await Promise.all([
     ...[...named].sort(([a], [b]) => a < b ? -1 : 1).map(([path, role]) => fact(o.root, { path, role })),
@@ -565,7 +618,7 @@ function isInside(root, path) {
   return from === "" || !from.startsWith("..") && !isAbsolute(from);
 }
 function wordsOf(argv) {
-  const completes = COMPLETING.test(basename2(argv[0] ?? ""));
+  const completes = COMPLETING.test(basename3(argv[0] ?? ""));
   const roles = wordRoles(argv);
   return [
     ...argv.flatMap(
@@ -618,7 +671,7 @@ function isFile(root, path) {
 }
 var MANIFEST_MAX_BYTES = 1024 * 1024;
 function mainOf(root, path) {
-  if (basename2(path) !== "package.json") return [];
+  if (basename3(path) !== "package.json") return [];
   try {
     const { main } = JSON.parse(
       readNamedFile(`${root}/${path}`, MANIFEST_MAX_BYTES).head.toString("utf8")
@@ -725,6 +778,7 @@ export {
   plainPath,
   ownedBy,
   outputOf,
+  loadedUnnamed,
   filesOfCommand,
   outsideFilesOfCommand,
   writeScripts,

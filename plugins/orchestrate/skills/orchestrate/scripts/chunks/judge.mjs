@@ -23,6 +23,7 @@ import {
   boundReasons,
   changedScope,
   filesOfCommand,
+  loadedUnnamed,
   nativeIndependence,
   outcomesOfRound,
   outputOf,
@@ -2777,7 +2778,8 @@ async function verificationFact(input, o) {
   const files = await filesOfCommand({ root: input.root, cwd, argv, deleted, changed });
   const { root, searchPath } = input;
   const outside = await outsideFilesOfCommand({ root, cwd, argv, searchPath });
-  const fact = { index, argv, files, outside };
+  const { installed } = loadedUnnamed(argv, { changed, ignored: input.changes.ignored });
+  const fact = { index, argv, files, outside, installed };
   const reason = whyNotRun(input, { cwdPrefix: o.cwdPrefix, cwd, files });
   if (reason !== null)
     return {
@@ -3024,9 +3026,21 @@ function checkScripts(e, changes) {
   const changed = /* @__PURE__ */ new Set([...e.changes.created, ...e.changes.modified, ...e.changes.deleted]);
   const isOutput = outputOf({ cwdPrefix: e.cwdPrefix, outputs: e.outputs.map((output) => output.path) });
   const isOwned = ownedBy({ cwdPrefix: e.cwdPrefix, ownedPaths: e.job.ownedPaths });
+  const mine = /* @__PURE__ */ new Set([...changes.own, ...e.ownWorktree ? e.changes.ignored : []]);
   const checks = [];
   let edited = false;
   for (const verification of e.verification) {
+    const installed = verification.installed.filter((path) => mine.has(path));
+    if (installed.length > 0) {
+      edited = true;
+      checks.push(
+        check(
+          `check-packages:${verification.index}`,
+          true,
+          `the job changed ${names(installed)} of the packages that the check may load`
+        )
+      );
+    }
     const touched = verification.files.filter((file) => changed.has(file.path));
     if (touched.length === 0) continue;
     const foreign = touched.filter((file) => !file.implied && !isOutput(file.path) && !isOwned(file.path));
@@ -3039,10 +3053,7 @@ function checkScripts(e, changes) {
           "check-changed"
         )
       );
-    else if (touched.some(
-      (file) => !file.reads && (changes.own.includes(file.path) || changes.listed.includes(file.path))
-    ))
-      edited = true;
+    else if (touched.some((file) => !file.reads && mine.has(file.path))) edited = true;
   }
   return { checks, edited };
 }
