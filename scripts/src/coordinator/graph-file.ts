@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import type { Graph, PlanJob } from "../core/runtime.ts";
-import { ensureDir, errorCode, linesOfFile, replaceFileInParts } from "../host/files.ts";
+import { ensureDir, errorCode, linesOfFile, piecesOfText, replaceFileInParts } from "../host/files.ts";
 
 export interface GraphFault {
   readonly code: "graph-missing" | "graph-changed" | "graph-schema";
@@ -20,25 +20,19 @@ export function freezeGraph(runDir: string, supervisorRunId: string, graph: Grap
   const dir = supervisorDir(runDir, supervisorRunId);
   ensureDir(dir);
   const hash = createHash("sha256");
-  replaceFileInParts(join(dir, RUN_FILES.graph), seenBy(hash, graphPieces(graph)));
+  replaceFileInParts(join(dir, RUN_FILES.graph), seenBy(hash, piecesOfText(graphTexts(graph))));
   return hash.digest("hex");
 }
 
 /** What stands at the end of the first line: everything but the jobs is before it. */
 const JOBS = ',"jobs":[';
 const JOBS_END = "]}";
-const PIECE_CHARS = 256 * 1024;
 
 /** Ten thousand jobs are tens of megabytes: neither their text nor its bytes are ever there whole. */
-function* graphPieces({ jobs, ...head }: Graph): Generator<Buffer> {
-  let text = `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
-  for (const [i, job] of jobs.entries()) {
-    text += `${i === 0 ? "" : ","}\n${JSON.stringify(job)}`;
-    if (text.length < PIECE_CHARS) continue;
-    yield Buffer.from(text);
-    text = "";
-  }
-  yield Buffer.from(`${text}\n${JOBS_END}\n`);
+function* graphTexts({ jobs, ...head }: Graph): Generator<string> {
+  yield `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
+  for (const [i, job] of jobs.entries()) yield `${i === 0 ? "" : ","}\n${JSON.stringify(job)}`;
+  yield `\n${JOBS_END}\n`;
 }
 
 function* seenBy(hash: Hash, pieces: Iterable<Buffer>): Generator<Buffer> {

@@ -1,7 +1,7 @@
 /** metrics.jsonl: one observed outcome per attempt, always rendered from the authoritative state. */
 import type { MetricsRecord } from "../core/generated/metrics.ts";
 import type { Attempt, Graph, Job, PlanJob, State } from "../core/runtime.ts";
-import { replaceFile } from "../host/files.ts";
+import { piecesOfText, replaceFileInParts } from "../host/files.ts";
 
 export type { MetricsRecord };
 
@@ -12,33 +12,33 @@ interface AttemptTimings {
 }
 type TimingsOf = (jobId: string, attempt: number) => AttemptTimings | null;
 
-/** Every attempt of the run, in plan order. */
-export function metricsOf(input: {
+/** Every attempt of the run, in plan order; made as they are asked for, since a large run has tens of thousands. */
+export function* metricsOf(input: {
   readonly graph: Graph;
   readonly state: State;
   readonly timings?: TimingsOf;
-}): MetricsRecord[] {
-  const records: MetricsRecord[] = [];
+}): Generator<MetricsRecord> {
   for (const plan of input.graph.jobs) {
     const job = input.state.jobs[plan.id];
     if (job === undefined) continue;
     for (const attempt of job.attemptRecords)
-      records.push(
-        recordOf({
-          runId: input.state.runId,
-          plan,
-          job,
-          attempt,
-          timings: input.timings?.(plan.id, attempt.attempt) ?? null,
-        }),
-      );
+      yield recordOf({
+        runId: input.state.runId,
+        plan,
+        job,
+        attempt,
+        timings: input.timings?.(plan.id, attempt.attempt) ?? null,
+      });
   }
-  return records;
 }
 
 /** Replaces the file as a whole: an attempt's later outcome must not become a second record of it. */
-export function writeMetrics(file: string, records: readonly MetricsRecord[]): void {
-  replaceFile(file, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+export function writeMetrics(file: string, records: Iterable<MetricsRecord>): void {
+  replaceFileInParts(file, piecesOfText(linesOf(records)));
+}
+
+function* linesOf(records: Iterable<MetricsRecord>): Generator<string> {
+  for (const record of records) yield `${JSON.stringify(record)}\n`;
 }
 
 interface RecordInput {

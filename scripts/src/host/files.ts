@@ -58,6 +58,18 @@ export function replaceFileInParts(path: string, parts: Iterable<Uint8Array>, mo
   syncDir(dirname(path));
 }
 
+/** Texts one after another as bytes, in pieces of a size that is worth a write. */
+export function* piecesOfText(texts: Iterable<string>): Generator<Buffer> {
+  let piece = "";
+  for (const text of texts) {
+    piece += text;
+    if (piece.length < CHUNK_BYTES) continue;
+    yield Buffer.from(piece);
+    piece = "";
+  }
+  if (piece !== "") yield Buffer.from(piece);
+}
+
 /** Writes a private file whole, not durably. The error of a failed write names `path`, which the system's own does not. */
 export function writePrivate(path: string, data: string | Uint8Array): void {
   try {

@@ -41,7 +41,7 @@ describe("metrics", () => {
   });
 
   it("has one schema-valid record per attempt, in plan order", () => {
-    const records = metricsOf({ graph, state });
+    const records = [...metricsOf({ graph, state })];
     expect(records.map((record) => [record.jobId, record.attempt])).toEqual([
       ["a", 1],
       ["a", 2],
@@ -58,7 +58,7 @@ describe("metrics", () => {
   });
 
   it("keeps unknown apart from zero and the cost dimensions apart from each other", () => {
-    const record = metricsOf({ graph, state })[2];
+    const record = [...metricsOf({ graph, state })][2];
     expect(record).toMatchObject({
       inputTokens: 10,
       outputTokens: null,
@@ -75,7 +75,7 @@ describe("metrics", () => {
   });
 
   it("marks mock work as not comparable and its unknown times as unknown", () => {
-    expect(metricsOf({ graph, state })[3]).toMatchObject({
+    expect([...metricsOf({ graph, state })][3]).toMatchObject({
       mock: true,
       comparable: false,
       queueMs: null,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { linesOfFile, replaceFileInParts } from "../../src/host/files.ts";
+import { linesOfFile, piecesOfText, replaceFileInParts } from "../../src/host/files.ts";
 import { tempDir } from "../state/temp-dir.ts";
 import { PROPERTY } from "../support/property.ts";
 
@@ -40,6 +40,14 @@ test("empty lines are lines, and a file that is missing is the system's error", 
   writeFileSync(join(dir, "a"), "\n\nb\n\n");
   expect(read(join(dir, "a")).lines).toEqual(["", "", "b", ""]);
   expect(() => read(join(dir, "none"))).toThrow(/ENOENT/);
+});
+
+test("texts become pieces of a worthwhile size that are the texts", () => {
+  const texts = ["", "a", "é".repeat(CHUNK - 1), "b", "", "😀".repeat(2 * CHUNK), "end"];
+  const pieces = [...piecesOfText(texts)];
+  expect(Buffer.concat(pieces).toString("utf8")).toBe(texts.join(""));
+  expect(pieces.map((piece) => piece.length)).toEqual([2 * CHUNK - 1, 8 * CHUNK + 1, 3]);
+  expect([...piecesOfText(["", ""])]).toEqual([]);
 });
 
 test("a replacement whose parts fail on the way leaves the old content and nothing else", () => {
