@@ -1614,6 +1614,16 @@ function replaceFileInParts(path, parts, mode = PRIVATE_FILE) {
   }
   syncDir(dirname(path));
 }
+function* piecesOfText(texts) {
+  let piece = "";
+  for (const text2 of texts) {
+    piece += text2;
+    if (piece.length < CHUNK_BYTES) continue;
+    yield Buffer.from(piece);
+    piece = "";
+  }
+  if (piece !== "") yield Buffer.from(piece);
+}
 function writePrivate(path, data) {
   try {
     writeFileSync(path, data, { mode: PRIVATE_FILE });
@@ -2668,6 +2678,7 @@ export {
   ownCommand,
   parseDuration,
   piecesOfFile,
+  piecesOfText,
   planJob,
   quoteShell,
   randomBytes,

@@ -212,9 +212,11 @@ import {
 import {
   ensureDir,
   errorCode,
+  piecesOfText,
   randomBytes,
   readTextIfPresent,
   replaceFile,
+  replaceFileInParts,
   sha256,
   sha256File,
   writePrivate
@@ -1505,27 +1507,26 @@ async function offer(s, o) {
 import { join as join4 } from "node:path";
 
 // scripts/src/evidence/metrics.ts
-function metricsOf(input) {
-  const records = [];
+function* metricsOf(input) {
   for (const plan of input.graph.jobs) {
     const job = input.state.jobs[plan.id];
     if (job === void 0) continue;
     for (const attempt of job.attemptRecords)
-      records.push(
-        recordOf({
-          runId: input.state.runId,
-          plan,
-          job,
-          attempt,
-          timings: input.timings?.(plan.id, attempt.attempt) ?? null
-        })
-      );
+      yield recordOf({
+        runId: input.state.runId,
+        plan,
+        job,
+        attempt,
+        timings: input.timings?.(plan.id, attempt.attempt) ?? null
+      });
   }
-  return records;
 }
 function writeMetrics(file, records) {
-  replaceFile(file, records.map((record) => `${JSON.stringify(record)}
-`).join(""));
+  replaceFileInParts(file, piecesOfText(linesOf(records)));
+}
+function* linesOf(records) {
+  for (const record of records) yield `${JSON.stringify(record)}
+`;
 }
 function recordOf({ runId, plan, job, attempt, timings }) {
   const soFar = job.attemptRecords.filter((other) => other.attempt <= attempt.attempt);

@@ -583,6 +583,14 @@ function looseItem(bytes, kind) {
 function changedItem(line) {
   const fields = line.toString("latin1").split(" ", 8);
   const clean = fields[1]?.[1] === ".";
+  if (fields[2]?.[0] === "S")
+    return {
+      path: afterFields(line, 8),
+      tracking: "tracked",
+      folder: false,
+      submodule: true,
+      blob: clean ? fields[7] ?? null : null
+    };
   return {
     path: afterFields(line, 8),
     tracking: "tracked",
@@ -699,10 +707,10 @@ function knownAt(fingerprint) {
     const entry = fingerprint.entries.get(path);
     if (entry !== void 0) return entry;
     const listed = lookup(path);
-    if (listed === void 0 || listed.mode === "160000") return null;
+    if (listed === void 0) return null;
     return {
       tracking: "tracked",
-      kind: listed.mode === "120000" ? "link" : "file",
+      kind: listed.mode === "160000" ? "folder" : listed.mode === "120000" ? "link" : "file",
       stat: "",
       executable: listed.mode === "100755",
       sha256: null,
@@ -713,7 +721,8 @@ function knownAt(fingerprint) {
 }
 function contentAt(fingerprint, path) {
   const entry = knownAt(fingerprint)(path);
-  if (entry === null || entry.kind === "absent" || entry.blob === null) return null;
+  if (entry === null || entry.kind === "absent" || entry.kind === "folder" || entry.blob === null)
+    return null;
   return {
     blob: entry.blob,
     mode: entry.kind === "link" ? "120000" : entry.executable ? "100755" : "100644"
@@ -3798,7 +3807,8 @@ async function withGit(options, gitDir, reader) {
         "--untracked-files=all",
         "--ignored=matching",
         "--no-renames",
-        "--ignore-submodules=all",
+        // Which commit each stands at, read without a git of its own being started there.
+        "--ignore-submodules=dirty",
         "--",
         ".",
         ...exclude
@@ -3809,7 +3819,7 @@ async function withGit(options, gitDir, reader) {
   if (listing === null || answered.exitCode !== 0) return UNREADABLE;
   const status = parseStatus(answered.stdoutBytes);
   await readStatus(options.root, status, reader);
-  await readSpecial(options.root, listing.bytes, reader);
+  await readSpecial({ ...base, config }, { listing: listing.bytes, status, reader });
   await readPrevious(options, listing.bytes, reader);
   return { kind: "git", head: status.head, listing, entries: reader.entries };
 }
@@ -3827,6 +3837,7 @@ async function readStatus(root, status, reader) {
   for (const item of status.items) {
     const rest = pace();
     if (rest !== void 0) await rest;
+    if (item.submodule === true) continue;
     if (item.folder) await readFolder(root, item.path, item.tracking, reader);
     else await reader.add(item.path, item.tracking, { blob: item.blob });
   }
@@ -3842,11 +3853,37 @@ async function readFolder(root, folder, tracking, reader) {
     }
   });
 }
-async function readSpecial(root, listing, reader) {
-  for (const entry of specialEntries(listing)) {
-    if (entry.mode === "160000") await readFolder(root, entry.path, "tracked", reader);
-    else if (!reader.entries.has(entry.path.text)) await reader.add(entry.path, "tracked");
+async function readSpecial(options, o) {
+  const { reader } = o;
+  const moved = new Set(o.status.items.flatMap((item) => item.submodule === true ? [item.path.text] : []));
+  for (const entry of specialEntries(o.listing)) {
+    const { path } = entry;
+    if (entry.mode !== "160000") {
+      if (!reader.entries.has(path.text)) await reader.add(path, "tracked");
+      continue;
+    }
+    await readFolder(options.cwd, path, "tracked", reader);
+    if (!moved.has(path.text) || reader.entries.has(path.text) || reader.excluded(path.text)) continue;
+    const commit = await submoduleCommit(options, path.text);
+    reader.entries.set(path.text, { ...ABSENT, kind: "folder", tracking: "tracked", blob: commit });
   }
+}
+async function submoduleCommit(options, path) {
+  const shown2 = await git(
+    [
+      "diff-files",
+      "-p",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--no-color",
+      "--submodule=short",
+      "--ignore-submodules=dirty",
+      "--",
+      `:(top,literal)${path}`
+    ],
+    options
+  );
+  return /^\+Subproject commit ([0-9a-f]+)$/m.exec(shown2.stdout)?.[1] ?? null;
 }
 async function readPrevious(options, listing, reader) {
   const previous = options.previous;
@@ -3859,6 +3896,7 @@ async function readPrevious(options, listing, reader) {
     const rest = pace();
     if (rest !== void 0) await rest;
     const entry = lookup(path);
+    if (entry?.mode === "160000") continue;
     const was = previous.entries.get(path)?.tracking ?? "untracked";
     const tracking = entry !== void 0 ? "tracked" : was === "tracked" ? "untracked" : was;
     await reader.add(entry?.path ?? { text: path, disk: path }, tracking, { blob: entry?.blob ?? null });

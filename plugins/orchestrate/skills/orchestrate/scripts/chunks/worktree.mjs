@@ -1023,23 +1023,25 @@ async function stage(input, options) {
   const staged = await stagedChanges(options, input.baseCommit);
   if (!staged.ok) return staged;
   if (staged.value.links.length > 0) return err(embeddedFault(staged.value.links));
-  const inSubmodule = await changedInSubmodule(input, options);
+  const inSubmodule = await changedInSubmodule(input, { options, staged: staged.value.changed });
   if (inSubmodule !== null) return err(inSubmodule);
   const tree = await git(["write-tree"], options);
   if (tree.exitCode !== 0) return err(gitFault(tree, `write the tree of \`${input.branch}\``));
   return ok({ tree: tree.stdout.trim(), changed: staged.value.changed });
 }
-async function changedInSubmodule(input, options) {
+async function changedInSubmodule(input, { options, staged }) {
   if (input.changedPaths === void 0 || input.changedPaths.length === 0) return null;
   const answer = await git(
     ["ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", input.baseCommit],
     options
   );
   const links = splitPaths(answer.stdoutBytes).filter((entry) => entry.text.startsWith("commit ")).map((entry) => entry.text.slice("commit ".length));
-  const lost = input.changedPaths.filter((path) => links.some((link) => path.startsWith(`${link}/`)));
+  const lost = input.changedPaths.filter(
+    (path) => links.some((link) => path.startsWith(`${link}/`) || path === link && !staged.includes(link))
+  );
   return lost.length === 0 ? null : {
     code: "submodule-changed",
-    detail: `${lost.slice(0, 5).map((path) => `\`${path}\``).join(", ")} lies in a submodule: a change there cannot travel on the job's branch`
+    detail: `${lost.slice(0, 5).map((path) => `\`${path}\``).join(", ")} is or lies in a submodule: such a change cannot travel on the job's branch`
   };
 }
 async function commitTree(input, o) {

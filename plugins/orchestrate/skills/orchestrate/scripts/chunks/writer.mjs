@@ -85,6 +85,7 @@ import {
   ensureDir,
   errorCode as errorCode2,
   linesOfFile,
+  piecesOfText,
   randomBytes,
   randomUUID,
   replaceFileInParts,
@@ -1130,24 +1131,18 @@ function freezeGraph(runDir, supervisorRunId, graph) {
   const dir = supervisorDir(runDir, supervisorRunId);
   ensureDir(dir);
   const hash = createHash("sha256");
-  replaceFileInParts(join4(dir, RUN_FILES2.graph), seenBy(hash, graphPieces(graph)));
+  replaceFileInParts(join4(dir, RUN_FILES2.graph), seenBy(hash, piecesOfText(graphTexts(graph))));
   return hash.digest("hex");
 }
 var JOBS = ',"jobs":[';
 var JOBS_END2 = "]}";
-var PIECE_CHARS = 256 * 1024;
-function* graphPieces({ jobs, ...head }) {
-  let text = `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
-  for (const [i, job] of jobs.entries()) {
-    text += `${i === 0 ? "" : ","}
+function* graphTexts({ jobs, ...head }) {
+  yield `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
+  for (const [i, job] of jobs.entries()) yield `${i === 0 ? "" : ","}
 ${JSON.stringify(job)}`;
-    if (text.length < PIECE_CHARS) continue;
-    yield Buffer.from(text);
-    text = "";
-  }
-  yield Buffer.from(`${text}
+  yield `
 ${JOBS_END2}
-`);
+`;
 }
 function* seenBy(hash, pieces) {
   for (const piece of pieces) {
