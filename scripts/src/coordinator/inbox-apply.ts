@@ -318,6 +318,8 @@ async function verdict(
   );
 }
 
+const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
 /** Jobs whose reason an answer tells. */
 const REASONS_SHOWN = 5;
 
@@ -326,7 +328,7 @@ function notAccepted(s: Session, outcomes: RoundOutcome["outcomes"]): string[] {
   const told = open.slice(0, REASONS_SHOWN).map(({ jobId, acceptance, reason, outcomeBlock, reasons }) => {
     const code = outcomeBlock?.code ?? reason ?? acceptance;
     const why = outcomeBlock?.detail ?? reasons[0] ?? "no reason given";
-    return `\`${jobId}\` ${code}: ${s.redact(why)}`;
+    return sentence(`\`${jobId}\` ${code}: ${s.redact(why)}`);
   });
   return open.length > told.length ? [...told, `And ${open.length - told.length} more.`] : told;
 }

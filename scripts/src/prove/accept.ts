@@ -91,7 +91,10 @@ function outcomeOf(input: RoundAnswer, attempt: Attempt, effective: EffectiveVer
         ...base,
         acceptance: "pending",
         reason: null,
-        outcomeBlock: { code: "arbiter-blocked", detail: blockDetail(input.arbiter, reasons) },
+        outcomeBlock: {
+          code: "arbiter-blocked",
+          detail: blockDetail(input.arbiter, { ...effective, reasons }),
+        },
       };
   }
 }
@@ -113,10 +116,17 @@ function independenceBlock(input: RoundAnswer, attempt: Attempt): AttemptOutcome
   return null;
 }
 
-const blockDetail = (arbiter: Arbiter, reasons: readonly string[]): string =>
-  reasons.length === 0
+function blockDetail(
+  arbiter: Arbiter,
+  { sharedWith, reasons }: Pick<EffectiveVerdict, "sharedWith" | "reasons">,
+): string {
+  if (sharedWith !== null) return standsOn(sharedWith);
+  return reasons.length === 0
     ? `\`${arbiter.arbiterId}\` could not decide and gave no reason.`
     : `\`${arbiter.arbiterId}\` could not decide: ${reasons[0]}`;
+}
+
+const standsOn = (jobId: string): string => `It stands on \`${jobId}\`, which is not accepted.`;
 
 /** State holds the gist; the arbiter's whole answer stays in its folder. */
 export function boundReasons(reasons: readonly string[]): string[] {
@@ -168,7 +178,7 @@ function undecidedAbove(mine: AttemptOutcome, below: AttemptOutcome): AttemptOut
     acceptance: "pending",
     outcomeBlock: {
       code: below.outcomeBlock?.code ?? "arbiter-blocked",
-      detail: `It stands on \`${below.jobId}\`, which is not accepted.`,
+      detail: standsOn(below.jobId),
     },
   };
 }
@@ -189,7 +199,10 @@ function rejectedAbove(input: {
     arbitration: mine?.arbitration ?? attempt.arbitration,
     reason: "dependency-rejected",
     outcomeBlock: null,
-    reasons: [...(mine?.reasons ?? []), `it stands on \`${dependency}\`, whose work was rejected`],
+    reasons: boundReasons([
+      `it stands on \`${dependency}\`, whose work was rejected`,
+      ...(mine?.reasons ?? []),
+    ]),
   };
 }
 

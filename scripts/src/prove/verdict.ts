@@ -262,7 +262,7 @@ function shareDependencies(input: {
     const reasons =
       lower === null
         ? mine.reasons
-        : [...mine.reasons, `it stands on \`${lower.jobId}\`, whose work did not pass (${lower.verdict})`];
+        : [`it stands on \`${lower.jobId}\`, whose work did not pass (${lower.verdict})`, ...mine.reasons];
     effective.push({
       ...mine,
       verdict: lower?.verdict ?? mine.own,

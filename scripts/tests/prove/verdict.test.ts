@@ -510,7 +510,7 @@ describe("work above other work", () => {
     expect(above({ acceptance: "rejected" })).toMatchObject({
       verdict: "fail",
       sharedWith: "a",
-      reasons: ["checked", "it stands on `a`, whose work did not pass (fail)"],
+      reasons: ["it stands on `a`, whose work did not pass (fail)", "checked"],
     });
     expect(above({ acceptance: "pending" })?.verdict).toBe("blocked");
     expect(above({ acceptance: "accepted", status: "failed" })?.verdict).toBe("blocked");
