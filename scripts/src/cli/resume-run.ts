@@ -5,6 +5,7 @@ import { EXIT } from "../core/exit-codes.ts";
 import { lockOwner } from "../state/lock.ts";
 import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
 import { harnessOf } from "./harness.ts";
+import { hostRefusal } from "./host-refusal.ts";
 import { ownCommand } from "./own-command.ts";
 import { attachAndReport, onceCoordinated, openRun, standing, summaryOf } from "./run-access.ts";
 
@@ -13,6 +14,8 @@ export async function resumeRun(
   parsed: Parsed,
   o: { which: string | undefined; retry: readonly string[]; base: string | null; detach: boolean },
 ): Promise<CommandResult> {
+  const refused = hostRefusal(ctx.env);
+  if (refused !== null) return refused;
   const run = openRun(ctx, o.which);
   if (!run.ok) return run.error;
   const view = run.value;

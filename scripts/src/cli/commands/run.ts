@@ -16,12 +16,15 @@ import {
   type Handler,
   type Parsed,
 } from "../context.ts";
+import { hostRefusal } from "../host-refusal.ts";
 import { ownCommand, scriptOf } from "../own-command.ts";
 import { planFlags } from "../plan-flags.ts";
 import { resumeRun } from "../resume-run.ts";
 import { attachAndReport, onceCoordinated, summaryOf } from "../run-access.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
+  const refused = hostRefusal(ctx.env);
+  if (refused !== null) return refused;
   const resume = flagText(parsed, "resume");
   if (resume !== undefined)
     return resumeRun(ctx, parsed, { which: resume, retry: [], base: null, detach: flagOn(parsed, "detach") });

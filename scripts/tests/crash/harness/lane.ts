@@ -20,6 +20,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { planSpec } from "../../../src/coordinator/plan-spec.ts";
 import { prepareRun } from "../../../src/coordinator/prepare.ts";
+import { coordinatorEnvironment } from "../../../src/coordinator/start.ts";
 import { systemClock } from "../../../src/host/clock.ts";
 import { readRun } from "../../../src/state/store.ts";
 import {
@@ -176,7 +177,7 @@ export async function createLane(o: {
       if (fault !== undefined) rmSync(log, { force: true });
       const extra = fault === undefined ? {} : faultEnvironment({ root: runDir, log, fault });
       const argv = [o.main, "__coordinate", runDir, ...(resume ? ["--resume"] : [])];
-      return startCoordinator(argv, { ...env, ...extra });
+      return startCoordinator(argv, coordinatorEnvironment({ ...env, ...extra }));
     },
     client: (...args) => startClient([o.main, ...args], { cwd: work, env }),
     open: () => writeFileSync(join(top, "open"), ""),
