@@ -188,7 +188,10 @@ function outcomeOf(input, attempt, effective) {
         ...base,
         acceptance: "pending",
         reason: null,
-        outcomeBlock: { code: "arbiter-blocked", detail: blockDetail(input.arbiter, reasons) }
+        outcomeBlock: {
+          code: "arbiter-blocked",
+          detail: blockDetail(input.arbiter, { ...effective, reasons })
+        }
       };
   }
 }
@@ -207,7 +210,11 @@ function independenceBlock(input, attempt) {
     };
   return null;
 }
-var blockDetail = (arbiter, reasons) => reasons.length === 0 ? `\`${arbiter.arbiterId}\` could not decide and gave no reason.` : `\`${arbiter.arbiterId}\` could not decide: ${reasons[0]}`;
+function blockDetail(arbiter, { sharedWith, reasons }) {
+  if (sharedWith !== null) return standsOn(sharedWith);
+  return reasons.length === 0 ? `\`${arbiter.arbiterId}\` could not decide and gave no reason.` : `\`${arbiter.arbiterId}\` could not decide: ${reasons[0]}`;
+}
+var standsOn = (jobId) => `It stands on \`${jobId}\`, which is not accepted.`;
 function boundReasons(reasons) {
   const kept = reasons.slice(0, 20).map(
     (reason) => reason.length > 500 ? `${reason.slice(0, 499).replace(/[\ud800-\udbff]$/, "")}\u2026` : reason
@@ -248,7 +255,7 @@ function undecidedAbove(mine, below2) {
     acceptance: "pending",
     outcomeBlock: {
       code: below2.outcomeBlock?.code ?? "arbiter-blocked",
-      detail: `It stands on \`${below2.jobId}\`, which is not accepted.`
+      detail: standsOn(below2.jobId)
     }
   };
 }
@@ -263,7 +270,10 @@ function rejectedAbove(input) {
     arbitration: mine?.arbitration ?? attempt.arbitration,
     reason: "dependency-rejected",
     outcomeBlock: null,
-    reasons: [...mine?.reasons ?? [], `it stands on \`${dependency}\`, whose work was rejected`]
+    reasons: boundReasons([
+      `it stands on \`${dependency}\`, whose work was rejected`,
+      ...mine?.reasons ?? []
+    ])
   };
 }
 function nativeIndependence(input) {

@@ -557,12 +557,21 @@ var COMMANDS = [
       JOB_FLAG,
       ATTEMPT_FLAG,
       text("handle", "HANDLE", "the harness's name for the subagent"),
-      text("result", "FILE", "file that holds the final message"),
+      text("result", "FILE", "the final message: save it to the action's `resultFile`"),
       text("usage", "FILE", "JSON file with tokens and cost, when the harness knows them")
     ],
     example: {
-      argv: ["native", "finish", "--job", "scout", "--attempt", "1", "--result", "result.md"],
-      shows: "copies and verifies the answer"
+      argv: [
+        "native",
+        "finish",
+        "--job",
+        "scout",
+        "--attempt",
+        "1",
+        "--result",
+        ".orchestrate/runs/<run-id>/scout/native-answer-1.md"
+      ],
+      shows: "copies and verifies the answer, which is saved in the run directory: elsewhere it would count as a change"
     },
     exitCodes: ANSWER_CODES,
     readOnly: false,
@@ -663,7 +672,7 @@ var COMMANDS = [
       text("handle", "HANDLE", "session that wrote it; must be no producer's")
     ],
     example: {
-      argv: ["verdict", "--file", "verdict.json", "--handle", "agent-9"],
+      argv: ["verdict", "--file", ".orchestrate/runs/<run-id>/arbiter-1/verdict.json", "--handle", "agent-9"],
       shows: "accepts or rejects the reviewed work"
     },
     exitCodes: ANSWER_CODES,

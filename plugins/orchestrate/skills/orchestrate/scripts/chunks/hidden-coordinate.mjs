@@ -1885,13 +1885,14 @@ async function verdict(s, scheduler, command) {
     ].join(" ")
   );
 }
+var sentence = (text) => /[.!?…]$/.test(text) ? text : `${text}.`;
 var REASONS_SHOWN = 5;
 function notAccepted(s, outcomes) {
   const open = outcomes.filter((outcome) => outcome.acceptance !== "accepted");
   const told = open.slice(0, REASONS_SHOWN).map(({ jobId, acceptance: acceptance2, reason, outcomeBlock, reasons }) => {
     const code = outcomeBlock?.code ?? reason ?? acceptance2;
     const why = outcomeBlock?.detail ?? reasons[0] ?? "no reason given";
-    return `\`${jobId}\` ${code}: ${s.redact(why)}`;
+    return sentence(`\`${jobId}\` ${code}: ${s.redact(why)}`);
   });
   return open.length > told.length ? [...told, `And ${open.length - told.length} more.`] : told;
 }

@@ -13,8 +13,9 @@ import {
   spanIdOf
 } from "./trace.validate.mjs";
 import {
+  hostRefusal,
   resumeRun
-} from "./writer.mjs";
+} from "./resume-run.mjs";
 import {
   startCoordinator
 } from "./start-2.mjs";
@@ -174,6 +175,8 @@ function disclosures(graph) {
 
 // scripts/src/cli/commands/run.ts
 var handler = async (ctx, parsed) => {
+  const refused = hostRefusal(ctx.env);
+  if (refused !== null) return refused;
   const resume = flagText(parsed, "resume");
   if (resume !== void 0)
     return resumeRun(ctx, parsed, { which: resume, retry: [], base: null, detach: flagOn(parsed, "detach") });

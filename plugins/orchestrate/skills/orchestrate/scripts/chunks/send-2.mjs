@@ -10,25 +10,33 @@ import {
 import {
   isCoordinated
 } from "./writer.mjs";
+import {
+  lockOwner
+} from "./writer.mjs";
+import {
+  EXIT
+} from "./dispatch.mjs";
 // scripts/src/coordinator/send.ts
 var ANSWER_TIMEOUT_MS = 12e4;
+var LOST_STARTS_MAX = 5;
 async function sendCommand(o) {
   const id = await submit(o.runDir, o.command);
-  let started = null;
-  for (; ; ) {
-    let gone = false;
-    if (!isCoordinated(o.runDir)) {
-      started = startCoordinator({ runDir: o.runDir, self: o.self, env: o.env, args: o.args ?? [] });
-      void started.exited.then(() => gone = true);
-    }
-    const own = started !== null;
+  for (let lost = 0; ; ) {
+    const started = isCoordinated(o.runDir) ? null : startCoordinator({ runDir: o.runDir, self: o.self, env: o.env, args: o.args ?? [] });
+    let exitCode;
+    void started?.exited.then((exit) => exitCode = exit.exitCode);
     const answer2 = await awaitAnswer(o.runDir, id, {
       timeoutMs: ANSWER_TIMEOUT_MS,
-      coordinatorAlive: () => own ? !gone : isCoordinated(o.runDir)
+      coordinatorAlive: () => started === null ? isCoordinated(o.runDir) : exitCode === void 0
     });
-    if (answer2 !== null) return { answer: answer2, started };
-    if (own) return { answer: null, started };
+    const beaten = exitCode === void 0 ? isOthers(o.runDir, started) : exitCode === EXIT.owned;
+    if (answer2 !== null) return { answer: answer2, started: beaten ? null : started };
+    if (started !== null && (!beaten || ++lost === LOST_STARTS_MAX)) return { answer: null, started };
   }
+}
+function isOthers(runDir, started) {
+  const owner = lockOwner(runDir);
+  return owner !== null && owner.pid !== started?.pid;
 }
 
 import {
@@ -49,7 +57,7 @@ import {
   flagText
 } from "./dispatch.mjs";
 import {
-  EXIT
+  EXIT as EXIT2
 } from "./dispatch.mjs";
 // scripts/src/cli/answer.ts
 function followed(command, before) {
@@ -85,7 +93,7 @@ async function answer(ctx, which, build) {
   const after = viewRun({ runDir, script: scriptOf(ctx) });
   const view = after.ok ? after.value : opened.value;
   return {
-    exitCode: sent.answer.ok ? EXIT.done : EXIT.usage,
+    exitCode: sent.answer.ok ? EXIT2.done : EXIT2.usage,
     data: {
       applied: sent.answer.ok,
       code: sent.answer.code,
@@ -98,7 +106,7 @@ async function answer(ctx, which, build) {
   };
 }
 async function refusedCode(exited) {
-  return (await exited)?.exitCode === EXIT.owned ? EXIT.owned : EXIT.environment;
+  return (await exited)?.exitCode === EXIT2.owned ? EXIT2.owned : EXIT2.environment;
 }
 var notApplied = (ctx, runDir) => ({
   severity: "error",
@@ -109,7 +117,7 @@ var notApplied = (ctx, runDir) => ({
 function unknownJob(view, jobId) {
   if (jobId === void 0 || view.state.jobs[jobId] !== void 0) return null;
   const known = Object.keys(view.state.jobs).slice(0, 20).map((id) => `\`${id}\``).join(", ");
-  return failure(EXIT.usage, [
+  return failure(EXIT2.usage, [
     {
       severity: "error",
       code: "unknown-job",
@@ -123,7 +131,7 @@ function scopeProblem(view, jobId, scope) {
   const block = view.state.jobs[jobId]?.block;
   if (block?.code === "needs-approval" && block.scope === scope) return null;
   const message = block?.code === "needs-approval" ? `\`${jobId}\` asks for another scope: \`${block.scope}\`. Read \`next\` again.` : `\`${jobId}\` waits for no approval.`;
-  return failure(EXIT.usage, [{ severity: "error", code: "scope-not-asked", message }]);
+  return failure(EXIT2.usage, [{ severity: "error", code: "scope-not-asked", message }]);
 }
 function nativeTarget(parsed) {
   const jobId = flagText(parsed, "job");
@@ -132,7 +140,7 @@ function nativeTarget(parsed) {
     return missing(jobId === void 0 ? "--job JOB" : "--attempt N", "as in the action of `next`");
   return { jobId, attempt };
 }
-var missing = (flag, where) => failure(EXIT.usage, [
+var missing = (flag, where) => failure(EXIT2.usage, [
   { severity: "error", code: "missing-flag", message: `\`${flag}\` is required, ${where}.` }
 ]);
 export {

@@ -744,7 +744,7 @@ function shareDependencies(input) {
     const lower = lowestDependency(job.dependsOn, standing, alone);
     standing.set(job.id, lower?.verdict ?? alone);
     if (mine === void 0) continue;
-    const reasons = lower === null ? mine.reasons : [...mine.reasons, `it stands on \`${lower.jobId}\`, whose work did not pass (${lower.verdict})`];
+    const reasons = lower === null ? mine.reasons : [`it stands on \`${lower.jobId}\`, whose work did not pass (${lower.verdict})`, ...mine.reasons];
     effective.push({
       ...mine,
       verdict: lower?.verdict ?? mine.own,

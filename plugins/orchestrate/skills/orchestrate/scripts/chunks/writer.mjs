@@ -125,40 +125,6 @@ import {
 import {
   capabilityAtLeast
 } from "./dispatch.mjs";
-import {
-  lastLine
-} from "./dispatch.mjs";
-import {
-  StateFaultError as StateFaultError2
-} from "./dispatch.mjs";
-import {
-  ownCommand,
-  scriptOf
-} from "./dispatch.mjs";
-import {
-  findRunDir
-} from "./dispatch.mjs";
-import {
-  systemClock
-} from "./dispatch.mjs";
-import {
-  failure
-} from "./dispatch.mjs";
-import {
-  workspaceRoot
-} from "./dispatch.mjs";
-import {
-  RUN_FILES as RUN_FILES3
-} from "./dispatch.mjs";
-import {
-  EXIT as EXIT2
-} from "./dispatch.mjs";
-import {
-  err as err4,
-  ok as ok4
-} from "./dispatch.mjs";
-import { join as join5 } from "node:path";
-import { join as join23 } from "node:path";
 // scripts/src/host/disk.ts
 var systemDisk = {
   read: (path) => withFile(path, (fd, size) => readRange(fd, 0, size)) ?? null,
@@ -1125,114 +1091,11 @@ function createStore(o) {
     }
   };
 }
-// scripts/src/coordinator/graph-file.ts
-var supervisorDir = (runDir, id) => join4(runDir, RUN_FILES2.supervisor, id);
-function freezeGraph(runDir, supervisorRunId, graph) {
-  const dir = supervisorDir(runDir, supervisorRunId);
-  ensureDir(dir);
-  const hash = createHash("sha256");
-  replaceFileInParts(join4(dir, RUN_FILES2.graph), seenBy(hash, piecesOfText(graphTexts(graph))));
-  return hash.digest("hex");
-}
-var JOBS = ',"jobs":[';
-var JOBS_END2 = "]}";
-function* graphTexts({ jobs, ...head }) {
-  yield `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
-  for (const [i, job] of jobs.entries()) yield `${i === 0 ? "" : ","}
-${JSON.stringify(job)}`;
-  yield `
-${JOBS_END2}
-`;
-}
-function* seenBy(hash, pieces) {
-  for (const piece of pieces) {
-    hash.update(piece);
-    yield piece;
-  }
-}
-function readGraph(runDir, digest2) {
-  let seen = 0;
-  for (const path of graphFiles(runDir)) {
-    const found = parseGraph(path);
-    if (found === null) continue;
-    seen += 1;
-    const { graph } = found;
-    if (found.sha256 !== digest2 || graph === null) continue;
-    if (graph.schemaVersion !== 1)
-      return err2({
-        code: "graph-schema",
-        message: `\`${path}\` has schema version ${String(graph.schemaVersion)}; this version reads 1.`,
-        fix: "Use the version of Orchestrate that started the run."
-      });
-    return ok2({ graph, path });
-  }
-  return err2(
-    seen === 0 ? {
-      code: "graph-missing",
-      message: `No graph.json below \`${runDir}/${RUN_FILES2.supervisor}\`.`,
-      fix: "The run was never prepared: start it again with `run SPEC`."
-    } : {
-      code: "graph-changed",
-      message: "graph.json is not the plan that this run was started with (its digest differs from state.json).",
-      fix: "Restore the file, or start a new run from the spec."
-    }
-  );
-}
-function shareGraph(path, runDir, supervisorRunId) {
-  const target = join4(supervisorDir(runDir, supervisorRunId), RUN_FILES2.graph);
-  ensureDir(supervisorDir(runDir, supervisorRunId));
-  try {
-    linkSync2(path, target);
-  } catch (error) {
-    if (errorCode2(error) !== "EEXIST") copyFileSync(path, target);
-  }
-}
-function graphFiles(runDir) {
-  const dir = join4(runDir, RUN_FILES2.supervisor);
-  try {
-    return readdirSync2(dir).sort().map((id) => join4(dir, id, RUN_FILES2.graph));
-  } catch {
-    return [];
-  }
-}
-function parseGraph(path) {
-  const hash = createHash("sha256");
-  try {
-    const graph = graphOf(linesOfFile(path, (piece) => hash.update(piece)));
-    return { sha256: hash.digest("hex"), graph };
-  } catch (error) {
-    return errorCode2(error) === null ? { sha256: "", graph: null } : null;
-  }
-}
-function graphOf(lines) {
-  const first = lines.next().value ?? "";
-  if (!first.endsWith(JOBS)) return JSON.parse([first, ...lines].join("\n"));
-  const head = JSON.parse(`${first}${JOBS_END2}`);
-  const one = sharing();
-  const jobs = [];
-  for (const line of lines)
-    if (line !== JOBS_END2) jobs.push(one(JSON.parse(line.endsWith(",") ? line.slice(0, -1) : line)));
-  return { ...head, jobs };
-}
-function sharing() {
-  const known = /* @__PURE__ */ new Map();
-  return (job) => {
-    const members = job;
-    for (const [key, value] of Object.entries(members)) {
-      if (typeof value !== "object" || value === null) continue;
-      const text = JSON.stringify(value);
-      const same = known.get(text);
-      if (same === void 0) known.set(text, value);
-      else members[key] = same;
-    }
-    return job;
-  };
-}
 // scripts/src/state/lock.ts
 function acquireLock(o) {
   const disk = o.disk ?? systemDisk;
   const self = o.self ?? identityOf(process.pid);
-  const path = join22(o.runDir, RUN_FILES2.lock);
+  const path = join4(o.runDir, RUN_FILES2.lock);
   const temp = `${path}.${ownMark(self)}.${randomBytes(8).toString("hex")}.tmp`;
   const mine = Buffer.from(
     `${JSON.stringify({ ...self, token: randomUUID(), since: isoTime2(o.clock.now()) })}
@@ -1255,7 +1118,7 @@ function acquireLock(o) {
 }
 function lockOwner(runDir, disk = systemDisk) {
   try {
-    return parseOwner(disk.read(join22(runDir, RUN_FILES2.lock)) ?? Buffer.alloc(0));
+    return parseOwner(disk.read(join4(runDir, RUN_FILES2.lock)) ?? Buffer.alloc(0));
   } catch {
     return null;
   }
@@ -1363,7 +1226,7 @@ var LEFTOVER2 = /^lock\.(?:next-[0-9a-f]{24}|([0-9a-f]{8})-([0-9a-f]{8})-(\d+)-(
 function sweep(disk, runDir, self) {
   for (const name of disk.list(runDir).filter((entry) => LEFTOVER2.test(entry))) {
     try {
-      const path = join22(runDir, name);
+      const path = join4(runDir, name);
       const owner = parseOwner(disk.read(path) ?? Buffer.alloc(0)) ?? ownerByName(name, self);
       if (owner !== null && liveness(owner) === "dead") disk.remove(path);
     } catch {
@@ -1408,6 +1271,109 @@ function held(disk, path, mine) {
       } catch {
       }
     }
+  };
+}
+// scripts/src/coordinator/graph-file.ts
+var supervisorDir = (runDir, id) => join22(runDir, RUN_FILES2.supervisor, id);
+function freezeGraph(runDir, supervisorRunId, graph) {
+  const dir = supervisorDir(runDir, supervisorRunId);
+  ensureDir(dir);
+  const hash = createHash("sha256");
+  replaceFileInParts(join22(dir, RUN_FILES2.graph), seenBy(hash, piecesOfText(graphTexts(graph))));
+  return hash.digest("hex");
+}
+var JOBS = ',"jobs":[';
+var JOBS_END2 = "]}";
+function* graphTexts({ jobs, ...head }) {
+  yield `${JSON.stringify(head).slice(0, -1)}${JOBS}`;
+  for (const [i, job] of jobs.entries()) yield `${i === 0 ? "" : ","}
+${JSON.stringify(job)}`;
+  yield `
+${JOBS_END2}
+`;
+}
+function* seenBy(hash, pieces) {
+  for (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
+}
+function readGraph(runDir, digest2) {
+  let seen = 0;
+  for (const path of graphFiles(runDir)) {
+    const found = parseGraph(path);
+    if (found === null) continue;
+    seen += 1;
+    const { graph } = found;
+    if (found.sha256 !== digest2 || graph === null) continue;
+    if (graph.schemaVersion !== 1)
+      return err2({
+        code: "graph-schema",
+        message: `\`${path}\` has schema version ${String(graph.schemaVersion)}; this version reads 1.`,
+        fix: "Use the version of Orchestrate that started the run."
+      });
+    return ok2({ graph, path });
+  }
+  return err2(
+    seen === 0 ? {
+      code: "graph-missing",
+      message: `No graph.json below \`${runDir}/${RUN_FILES2.supervisor}\`.`,
+      fix: "The run was never prepared: start it again with `run SPEC`."
+    } : {
+      code: "graph-changed",
+      message: "graph.json is not the plan that this run was started with (its digest differs from state.json).",
+      fix: "Restore the file, or start a new run from the spec."
+    }
+  );
+}
+function shareGraph(path, runDir, supervisorRunId) {
+  const target = join22(supervisorDir(runDir, supervisorRunId), RUN_FILES2.graph);
+  ensureDir(supervisorDir(runDir, supervisorRunId));
+  try {
+    linkSync2(path, target);
+  } catch (error) {
+    if (errorCode2(error) !== "EEXIST") copyFileSync(path, target);
+  }
+}
+function graphFiles(runDir) {
+  const dir = join22(runDir, RUN_FILES2.supervisor);
+  try {
+    return readdirSync2(dir).sort().map((id) => join22(dir, id, RUN_FILES2.graph));
+  } catch {
+    return [];
+  }
+}
+function parseGraph(path) {
+  const hash = createHash("sha256");
+  try {
+    const graph = graphOf(linesOfFile(path, (piece) => hash.update(piece)));
+    return { sha256: hash.digest("hex"), graph };
+  } catch (error) {
+    return errorCode2(error) === null ? { sha256: "", graph: null } : null;
+  }
+}
+function graphOf(lines) {
+  const first = lines.next().value ?? "";
+  if (!first.endsWith(JOBS)) return JSON.parse([first, ...lines].join("\n"));
+  const head = JSON.parse(`${first}${JOBS_END2}`);
+  const one = sharing();
+  const jobs = [];
+  for (const line of lines)
+    if (line !== JOBS_END2) jobs.push(one(JSON.parse(line.endsWith(",") ? line.slice(0, -1) : line)));
+  return { ...head, jobs };
+}
+function sharing() {
+  const known = /* @__PURE__ */ new Map();
+  return (job) => {
+    const members = job;
+    for (const [key, value] of Object.entries(members)) {
+      if (typeof value !== "object" || value === null) continue;
+      const text = JSON.stringify(value);
+      const same = known.get(text);
+      if (same === void 0) known.set(text, value);
+      else members[key] = same;
+    }
+    return job;
   };
 }
 // scripts/src/coordinator/next-actions.ts
@@ -2005,6 +1971,41 @@ function markdownFence(lines, language) {
   const fence = "`".repeat(longest + 1);
   return [`${fence}${language}`, ...clean, fence].join("\n");
 }
+
+import {
+  lastLine
+} from "./dispatch.mjs";
+import {
+  StateFaultError as StateFaultError2
+} from "./dispatch.mjs";
+import {
+  ownCommand,
+  scriptOf
+} from "./dispatch.mjs";
+import {
+  findRunDir
+} from "./dispatch.mjs";
+import {
+  systemClock
+} from "./dispatch.mjs";
+import {
+  failure
+} from "./dispatch.mjs";
+import {
+  workspaceRoot
+} from "./dispatch.mjs";
+import {
+  RUN_FILES as RUN_FILES3
+} from "./dispatch.mjs";
+import {
+  EXIT as EXIT2
+} from "./dispatch.mjs";
+import {
+  err as err4,
+  ok as ok4
+} from "./dispatch.mjs";
+import { join as join5 } from "node:path";
+import { join as join23 } from "node:path";
 // scripts/src/state/follow.ts
 var POLL_MS = 250;
 var REST_MS = 25;
@@ -2396,124 +2397,6 @@ var stoppedDiagnostic = (ctx, runDir, words) => ({
   message: `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
   fix: ownCommand(ctx, "resume", runDir)
 });
-
-import {
-  ownCommand as ownCommand2
-} from "./dispatch.mjs";
-import {
-  harnessOf
-} from "./dispatch.mjs";
-import {
-  failure as failure2
-} from "./dispatch.mjs";
-import {
-  RUN_FILES as RUN_FILES4
-} from "./dispatch.mjs";
-import {
-  EXIT as EXIT3
-} from "./dispatch.mjs";
-import {
-  existsSync,
-  readdirSync as readdirSync3
-} from "./dispatch.mjs";
-import { join as join6 } from "node:path";
-// scripts/src/coordinator/resume-needed.ts
-function isResumeNeeded(view, harness) {
-  const { state, graph, runDir } = view;
-  if (state.status !== "accepted" && state.status !== "ended" && state.status !== "cancelled") return true;
-  if (view.coordinatorAlive || view.repairs.length > 0 || hasCommands(runDir)) return true;
-  if (harness !== null && (harness.name !== state.harness.name || harness.subagents !== state.harness.subagents))
-    return true;
-  const reports = [RUN_FILES4.report, RUN_FILES4.reportHtml];
-  if (reports.some((name) => !existsSync(join6(runDir, name)))) return true;
-  return graph.jobs.some((plan) => {
-    const job = state.jobs[plan.id];
-    return job === void 0 || !isOver(job) || couldBeStale(plan, job);
-  });
-}
-function hasCommands(runDir) {
-  try {
-    return readdirSync3(join6(runDir, RUN_FILES4.inbox)).some((name) => name.endsWith(".json"));
-  } catch {
-    return true;
-  }
-}
-function isOver(job) {
-  if (job.pendingAttempt !== null || job.outcomeBlock !== null) return false;
-  if (job.status === "blocked") return job.block?.code === "dependency-failed";
-  return job.block === null && (job.status === "success" || job.status === "failed");
-}
-function couldBeStale(plan, job) {
-  const last = job.attemptRecords.at(-1);
-  if (job.status !== "success" || last === void 0) return job.status === "success";
-  return plan.inputs.length > 0 || plan.outputs.length > 0 || plan.verification.length > 0 || last.artifacts.length > 0 || last.commit !== null || job.worktree !== null;
-}
-// scripts/src/cli/resume-run.ts
-async function resumeRun(ctx, parsed, o) {
-  const run = openRun(ctx, o.which);
-  if (!run.ok) return run.error;
-  const view = run.value;
-  if (o.base !== null && o.retry.length !== 1)
-    return failure2(EXIT3.usage, [
-      {
-        severity: "error",
-        code: "base-without-retry",
-        message: "`--base COMMIT` goes with exactly one `--retry JOB`: the job that starts from that commit."
-      }
-    ]);
-  const harness = harnessOf(ctx.env, parsed);
-  if (o.retry.length === 0 && !isResumeNeeded(view, harness))
-    return standing(ctx, view, { end: "settled", coordinatorExit: null, coordinator: null });
-  const args = [
-    "--resume",
-    ...harness === null ? [] : ["--harness", harness.name, ...harness.subagents ? ["--subagents"] : []]
-  ];
-  const { sendCommand } = await import("./send.mjs");
-  const { startCoordinator } = await import("./start.mjs");
-  let coordinator = null;
-  for (const jobId of o.retry) {
-    const sent = await sendCommand({
-      runDir: view.runDir,
-      self: ctx.self,
-      env: ctx.env,
-      clock: ctx.clock,
-      command: { kind: "retry", jobId, base: o.base },
-      args
-    });
-    coordinator = sent.started ?? coordinator;
-    if (sent.answer?.ok !== true)
-      return failure2(sent.answer === null ? EXIT3.environment : EXIT3.usage, [
-        {
-          severity: "error",
-          code: sent.answer?.code ?? "not-applied",
-          message: sent.answer?.message ?? "No coordinator applied the command."
-        }
-      ]);
-  }
-  if (view.coordinatorAlive && o.retry.length === 0)
-    return failure2(EXIT3.owned, [
-      {
-        severity: "error",
-        code: "owned-elsewhere",
-        message: `A coordinator advances \`${view.state.runId}\` already: ${ownerOf(view.runDir)}.`,
-        fix: ownCommand2(ctx, "wait", view.runDir)
-      }
-    ]);
-  coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
-  if (o.detach)
-    return {
-      exitCode: EXIT3.done,
-      data: summaryOf(view),
-      text: `The run goes on in the background: ${ownCommand2(ctx, "wait", view.runDir)}`,
-      diagnostics: [],
-      next: onceCoordinated(ctx, view)
-    };
-  return attachAndReport(ctx, { view, until: "due", timeoutMs: null, coordinator });
-}
-function ownerOf(runDir) {
-  const owner = lockOwner(runDir);
-  return owner === null ? "its lock names no owner" : `process ${owner.pid} on \`${owner.host}\``;
-}
 export {
   acquireLock,
   arbiterFiles,
@@ -2547,7 +2430,6 @@ export {
   readGraph,
   readRun,
   replay,
-  resumeRun,
   sealBefore,
   shareGraph,
   standing,
