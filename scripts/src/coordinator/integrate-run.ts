@@ -113,7 +113,7 @@ async function oneRepo(o: IntegrateRun, repo: string, jobs: readonly PlanJob[]):
   if (o.mode === "preview") return { ...base, checks: tried.checks, fault: unsound ?? conflict };
   if (unsound !== null) return { ...base, jobs: notApplied(shown), checks: tried.checks, fault: unsound };
   return {
-    ...(await apply(o, { repo, commonDir, commits, shown })),
+    ...(await apply(o, { repo, commonDir, commits, shown, target: preview.value.target })),
     target: preview.value.target,
     checks: tried.checks,
   };
@@ -219,6 +219,7 @@ async function apply(
     readonly commonDir: string;
     readonly commits: readonly DependencyCommit[];
     readonly shown: readonly IntegratedJob[];
+    readonly target: IntegratePreview["target"];
   },
 ): Promise<Pick<IntegratedRepo, "repo" | "jobs" | "fault">> {
   const announced: string[] = [];
@@ -227,6 +228,7 @@ async function apply(
     commonDir: r.commonDir,
     runId: o.view.state.runId,
     jobs: r.commits,
+    target: r.target,
     record: async (entry) => {
       const at = isoTime(o.clock.now());
       announced.push(entry.to);

@@ -122,13 +122,15 @@ async function bothSides(
  * Applies one job after the other to the branch that is checked out in `repo`. Stops at the first that does not apply; what
  * was applied before it stays, and every step can be undone. `record` is called before each step and awaited.
  *
- * Errors before anything happens: `dirty-target`, `detached-target`, `no-base-commit`, `repo-locked`.
+ * Errors before anything happens: `dirty-target`, `detached-target`, `target-moved`, `no-base-commit`, `repo-locked`.
  */
 export async function applyIntegration(o: {
   readonly repo: string;
   readonly commonDir: string;
   readonly runId: string;
   readonly jobs: readonly DependencyCommit[];
+  /** Where the trial took place: what held there says nothing of another branch or commit. */
+  readonly target: Target;
   /** Called before each branch update and resolved when the record is durable. */
   readonly record: (entry: IntegrationRecord) => Promise<void>;
 }): Promise<Result<Integration, IntegrateFault>> {
@@ -144,10 +146,13 @@ async function applyLocked(o: {
   readonly repo: string;
   readonly runId: string;
   readonly jobs: readonly DependencyCommit[];
+  readonly target: Target;
   readonly record: (entry: IntegrationRecord) => Promise<void>;
 }): Promise<Result<Integration, IntegrateFault>> {
   const target = await cleanTarget(o.repo);
   if (!target.ok) return target;
+  if (target.value.ref !== o.target.ref || target.value.commit !== o.target.commit)
+    return err(movedMeanwhile(o.target, target.value));
   const { ref } = target.value;
   let current = target.value.commit;
   const applied: IntegrationRecord[] = [];
@@ -174,6 +179,14 @@ async function applyLocked(o: {
   }
   return ok({ applied, stopped: null });
 }
+
+const movedMeanwhile = (tried: Target, now: Target): IntegrateFault => ({
+  code: "target-moved",
+  detail:
+    tried.ref === now.ref
+      ? `\`${now.ref}\` moved from ${tried.commit} to ${now.commit} while the work was tried on it; nothing was applied, try again`
+      : `the work was tried on \`${tried.ref}\`, and \`${now.ref}\` is checked out now; nothing was applied, try again`,
+});
 
 const asIntegrateConflict = (job: DependencyCommit, fault: WorktreeFault): IntegrateFault =>
   fault.code === "dependency-conflict"

@@ -28,12 +28,19 @@ async function scene(): Promise<{
   return { repo, base: repo.head(), jobs };
 }
 
+const targetOf = (repo: ThrowawayRepo) => ({
+  ref: repo.git("rev-parse", "--symbolic-full-name", "HEAD"),
+  commit: repo.head(),
+});
+
 const apply = async (
   repo: ThrowawayRepo,
   jobs: { jobId: string; commit: string }[],
   records: IntegrationRecord[] = [],
+  target = targetOf(repo),
 ) =>
   applyIntegration({
+    target,
     repo: repo.path,
     commonDir: repo.commonDir,
     runId: RUN_ID,
@@ -131,6 +138,24 @@ describe("applying an integration", () => {
       detail: `\`${repo.path}\` has 1 uncommitted change; commit or stash first`,
     });
     expect([repo.head(), readFileSync(join(repo.path, "a.txt"), "utf8")]).toEqual([base, "mine\n"]);
+  });
+
+  it("refuses a branch or a commit that it was not tried on, and changes nothing", async () => {
+    const { repo, base, jobs } = await scene();
+    const tried = targetOf(repo);
+    repo.git("commit", "-q", "--allow-empty", "-m", "user");
+    const moved = repo.head();
+    expect(fault(await apply(repo, jobs, [], tried))).toEqual({
+      code: "target-moved",
+      detail: `\`refs/heads/main\` moved from ${base} to ${moved} while the work was tried on it; nothing was applied, try again`,
+    });
+    repo.git("checkout", "-q", "-b", "other", base);
+    expect(fault(await apply(repo, jobs, [], tried))).toEqual({
+      code: "target-moved",
+      detail:
+        "the work was tried on `refs/heads/main`, and `refs/heads/other` is checked out now; nothing was applied, try again",
+    });
+    expect([repo.head(), repo.git("rev-parse", "main")]).toEqual([base, moved]);
   });
 
   it("never overwrites an untracked file of the user", async () => {
