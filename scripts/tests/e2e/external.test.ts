@@ -65,6 +65,24 @@ describe("work with an effect outside", () => {
     expect([(await call("wait", runDir)).code, ran()]).toEqual([1, 2]);
   });
 
+  it("tells each of several clients that answer at once what became of its answer, and runs once", async () => {
+    const { call, ran, scopeOf } = scene();
+    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    const decide = (word: string) => call(word, runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    const told = await Promise.all(["approve", "deny", "approve"].map(decide));
+    const codes = told.map(({ code, diagnostics }) => [code, diagnostics.map((one) => one.code)]);
+    // Whoever came first decided; nobody is told that the answer still waits for a coordinator.
+    for (const one of codes)
+      expect([
+        [0, []],
+        [2, ["scope-not-asked"]],
+        [2, ["scope-denied"]],
+      ]).toContainEqual(one);
+    expect(codes).toContainEqual([0, []]);
+    await call("wait", runDir);
+    expect(ran()).toBe(stateOf(runDir).jobs["deploy"]?.reason === "denied" ? 0 : 1);
+  });
+
   it("takes --yes for its first attempt alone", async () => {
     const { call, ran } = scene();
     const run = await call("run", "jobs.json", "--yes", ...HARNESS);
