@@ -3,9 +3,10 @@
  * one. Only globs whose literal prefixes nest are compared, so disjoint folders cost a sort.
  */
 import picomatch from "picomatch";
+import { plainPath } from "./check-paths.ts";
 import type { JobGraph, Reachability } from "./job-graph.ts";
 import { compareIds, reachabilityAmong } from "./job-graph.ts";
-import { hasWildcard, literalPrefix, normalGlob } from "./tier.ts";
+import { hasWildcard, literalPrefix } from "./tier.ts";
 
 /** What one job says about files, relative to the folder it works in. */
 export interface OwningJob {
@@ -23,6 +24,7 @@ export interface OwningJob {
 export interface Overlap {
   /** Positions, smaller first. */
   readonly jobs: readonly [number, number];
+  /** As each of the two wrote it. */
   readonly globs: readonly [string, string];
   /** A file both would own, when one is known. */
   readonly path: string | null;
@@ -40,26 +42,17 @@ export function findOverlaps(
   writers: readonly OwningJob[],
   trackedFiles: TrackedFiles,
 ): Overlap[] {
-  const groups = groupByGlob(writers);
-  const nesting = { found: false };
   const overlaps: Overlap[] = [];
   let reach: Reachability | null = null;
-  const consider = (a: GlobGroup, b: GlobGroup, path: () => string | null): boolean => {
+  for (const { a, b, path } of meetings(groupByGlob(writers), createUniverse(writers, trackedFiles))) {
     reach ??= reachabilityAmong(
       graph,
       writers.map((job) => job.at),
     );
     const pair = a === b ? unorderedWithin(a.jobs, reach) : unorderedBetween(a.jobs, b.jobs, reach);
     if (pair !== null) overlaps.push(describe(a, b, pair, path()));
-    return overlaps.length < OVERLAPS_SHOWN;
-  };
-  const universe = createUniverse(writers, trackedFiles);
-  for (const [a, b] of nestedPairs(groups)) {
-    if (a !== b && !a.deep && !b.deep && !isFolderOf(a, b)) nesting.found = true;
-    else if (!consider(a, b, () => universe.common(a, b))) break;
+    if (overlaps.length === OVERLAPS_SHOWN) break;
   }
-  if (nesting.found)
-    for (const [a, b, path] of shallowPairs(groups, universe)) if (!consider(a, b, () => path)) break;
   return overlaps.sort(
     (x, y) =>
       x.jobs[0] - y.jobs[0] ||
@@ -79,10 +72,11 @@ export interface OutputConflict {
 export function findOutputConflicts(graph: JobGraph, jobs: readonly OwningJob[]): OutputConflict[] {
   const byPath = new Map<string, number[]>();
   for (const job of jobs)
-    for (const output of new Set(job.outputs.map((path) => `${job.root}/${inRoot(job.folder, path)}`)))
+    for (const output of new Set(
+      job.outputs.map((path) => `${job.root}/${inFolder(job.folder, plainPath(path))}`),
+    ))
       byPath.set(output, [...(byPath.get(output) ?? []), job.at]);
   const shared = [...byPath].filter(([, positions]) => positions.length > 1);
-  if (shared.length === 0) return [];
   const reach = reachabilityAmong(graph, [...new Set(shared.flatMap(([, positions]) => positions))]);
   return shared
     .flatMap(([path, positions]) => {
@@ -111,9 +105,9 @@ export function matchesMoreThan(limit: number, job: OwningJob, trackedFiles: Tra
 }
 
 interface OwnedGlob {
-  /** As written. */
-  readonly glob: string;
   readonly root: string;
+  /** From the root, in its plain spelling. */
+  readonly glob: string;
   /** Literal start of what it can match, from the root. */
   readonly prefix: string;
   readonly wild: boolean;
@@ -124,74 +118,94 @@ interface OwnedGlob {
 
 interface GlobGroup extends OwnedGlob {
   readonly jobs: number[];
+  /** How each of the jobs spells it. */
+  readonly written: Map<number, string>;
 }
 
-const inRoot = (folder: string, path: string): string => {
-  const normal = normalGlob(path);
-  return folder === "" ? normal : normal === "" ? folder : `${folder}/${normal}`;
-};
+const inFolder = (folder: string, path: string): string => (folder === "" ? path : `${folder}/${path}`);
+
+/** `./a//b/` and `a/b` own the same thing, and so do `.` and `**`. */
+const plainGlob = (written: string): string => plainPath(written) || "**";
 
 function ownedGlob(job: OwningJob, written: string): OwnedGlob {
-  const glob = normalGlob(written);
-  const start = job.folder === "" ? "" : `${job.folder}/`;
-  const prefix = glob === "." ? job.folder : `${start}${literalPrefix(glob)}`;
+  const glob = plainGlob(written);
+  const prefix = inFolder(job.folder, literalPrefix(glob));
   let compiled: ((path: string) => boolean) | null = null;
   return {
-    glob: written,
     root: job.root,
+    glob: inFolder(job.folder, glob),
     prefix,
-    wild: glob === "." || hasWildcard(glob),
-    deep: glob === "." || glob.includes("**"),
+    wild: hasWildcard(glob),
+    deep: glob.includes("**"),
     matches: (path) => {
       if (!path.startsWith(prefix)) return false;
-      compiled ??= picomatch(glob === "." ? "**" : glob, { dot: true });
-      return compiled(path.slice(start.length));
+      compiled ??= picomatch(glob, { dot: true });
+      return compiled(path.slice(inFolder(job.folder, "").length));
     },
   };
 }
 
-/** The same glob in the same folder is one entry, with all jobs that own it in plan order. */
+/** The same glob is one entry, with all jobs that own it in plan order. */
 function groupByGlob(writers: readonly OwningJob[]): GlobGroup[] {
   const groups = new Map<string, GlobGroup>();
   for (const job of [...writers].sort((a, b) => a.at - b.at))
     for (const written of job.ownedPaths) {
-      const key = JSON.stringify([job.root, inRoot(job.folder, written)]);
-      const group = groups.get(key) ?? { ...ownedGlob(job, written), jobs: [] };
-      if (group.jobs.at(-1) !== job.at) group.jobs.push(job.at);
+      const owned = ownedGlob(job, written);
+      const key = JSON.stringify([owned.root, owned.glob]);
+      const group: GlobGroup = groups.get(key) ?? { ...owned, jobs: [], written: new Map() };
       groups.set(key, group);
+      if (group.written.has(job.at)) continue;
+      group.jobs.push(job.at);
+      group.written.set(job.at, written);
     }
   return [...groups.values()].sort(
     (a, b) => compareIds(a.root, b.root) || compareIds(a.prefix, b.prefix) || compareIds(a.glob, b.glob),
   );
 }
 
+interface Meeting {
+  readonly a: GlobGroup;
+  readonly b: GlobGroup;
+  readonly path: () => string | null;
+}
+
+/** Pairs of globs that can mean the same file, each once; those that their prefixes alone tell first. */
+function* meetings(groups: readonly GlobGroup[], universe: Universe): Generator<Meeting> {
+  let doubtful = false;
+  for (const { a, b, sure } of nestedPairs(groups))
+    if (sure) yield { a, b, path: () => universe.common(a, b) };
+    else doubtful = true;
+  if (doubtful) for (const [a, b, path] of shallowPairs(groups, universe)) yield { a, b, path: () => path };
+}
+
+interface NestedPair {
+  readonly a: GlobGroup;
+  readonly b: GlobGroup;
+  /** False: both are free of `**`, so that only a common path tells. One such pair of a group stands for all of them. */
+  readonly sure: boolean;
+}
+
 /** Pairs where one literal prefix contains the other. Sorted, everything below a prefix follows it directly. */
-function* nestedPairs(groups: readonly GlobGroup[]): Generator<readonly [GlobGroup, GlobGroup]> {
+function* nestedPairs(groups: readonly GlobGroup[]): Generator<NestedPair> {
   let open: GlobGroup[] = [];
   for (const group of groups) {
-    if (group.jobs.length > 1) yield [group, group];
+    if (group.jobs.length > 1) yield { a: group, b: group, sure: true };
     open = open.filter((outer) => outer.root === group.root && group.prefix.startsWith(outer.prefix));
-    const shallow = open.find(
-      (outer) => !outer.deep && !group.deep && !isFolderOf(outer, group) && contains(outer, group),
-    );
-    if (shallow !== undefined) yield [shallow, group];
+    const flat = open.find((outer) => !outer.deep && !group.deep && contains(outer, group));
+    if (flat !== undefined) yield { a: flat, b: group, sure: false };
     for (const outer of open)
       if (isFolderOf(outer, group) || ((outer.deep || group.deep) && contains(outer, group)))
-        yield [outer, group];
+        yield { a: outer, b: group, sure: true };
     open.push(group);
   }
 }
 
 /** `d` beside `d/x`: one job makes a file of it and the other a folder, so that whoever comes second fails. */
 const isFolderOf = (outer: OwnedGlob, inner: OwnedGlob): boolean =>
-  !outer.wild && outer.prefix !== "" && inner.prefix.startsWith(`${outer.prefix}/`);
+  !outer.wild && inner.prefix.startsWith(`${outer.prefix}/`);
 
-/** `a` owns `a` and what lies in it, never `ab`; the prefix of a pattern may end in the middle of a name. */
-function contains(outer: OwnedGlob, inner: OwnedGlob): boolean {
-  if (outer.wild || outer.prefix === "") return true;
-  const rest = inner.prefix.slice(outer.prefix.length);
-  return rest === "" || rest.startsWith("/");
-}
+/** Of nested prefixes: that of a pattern may end in the middle of a name, `a` owns `a` only and never `ab`. */
+const contains = (outer: OwnedGlob, inner: OwnedGlob): boolean => outer.wild || inner.prefix === outer.prefix;
 
 /**
  * Nested prefixes still mean different files when both globs stay free of `**`, differ, and match no common path among
@@ -227,10 +241,11 @@ function describe(
   pair: { readonly from: number; readonly to: number },
   path: string | null,
 ): Overlap {
-  const [first, second] = pair.from <= pair.to ? [a, b] : [b, a];
+  const [first, second] = pair.from < pair.to ? [a, b] : [b, a];
+  const jobs = [Math.min(pair.from, pair.to), Math.max(pair.from, pair.to)] as const;
   return {
-    jobs: [Math.min(pair.from, pair.to), Math.max(pair.from, pair.to)],
-    globs: [first.glob, second.glob],
+    jobs,
+    globs: [first.written.get(jobs[0]) as string, second.written.get(jobs[1]) as string],
     path,
   };
 }
@@ -250,8 +265,8 @@ function createUniverse(writers: readonly OwningJob[], trackedFiles: TrackedFile
     const paths = new Set(trackedFiles(root));
     for (const job of writers) {
       if (job.root !== root) continue;
-      for (const output of job.outputs) paths.add(inRoot(job.folder, output));
-      for (const glob of job.ownedPaths) if (!hasWildcard(glob)) paths.add(inRoot(job.folder, glob));
+      const literals = job.ownedPaths.map(plainGlob).filter((glob) => !hasWildcard(glob));
+      for (const path of [...job.outputs.map(plainPath), ...literals]) paths.add(inFolder(job.folder, path));
     }
     const sorted = [...paths].sort(compareIds);
     all.set(root, sorted);

@@ -14,6 +14,7 @@ import {
   riskAtLeast,
   type Task,
 } from "../core/tiers.ts";
+import { plainPath } from "./check-paths.ts";
 
 /** What a tier is derived from. */
 export interface TierAttributes {
@@ -90,16 +91,8 @@ export function deriveTier(job: TierAttributes, place: TierPlace): DerivedTier {
 
 /** True for a glob that nothing literal narrows down: it starts with a wildcard, or names the folder itself. */
 export function ownsWholeTree(glob: string): boolean {
-  const prefix = literalPrefix(normalGlob(glob));
-  return prefix === "" || prefix === ".";
+  return literalPrefix(plainPath(glob)) === "";
 }
-
-/** `./a//b/` and `a/b` own the same thing. */
-export const normalGlob = (glob: string): string =>
-  glob
-    .replace(/\/{2,}/g, "/")
-    .replace(/^(?:\.\/)+/, "")
-    .replace(/\/$/, "");
 
 /** The characters before the first wildcard; the glob itself when it has none. */
 export function literalPrefix(glob: string): string {
