@@ -13,6 +13,34 @@ describe("secrets in a text", () => {
     ]);
   });
 
+  it("are called by the first name of the table that fits when several fit the same text", () => {
+    const value = FAKES["github-token"] ?? "";
+    const found = {
+      kind: "secret-variable",
+      title: "a value assigned to a secret-named variable",
+      index: 3,
+      length: "PASSWORD=".length + value.length,
+    };
+    expect(findSecrets(`DB_PASSWORD=${value}`)).toEqual([found]);
+    expect(findSecrets(`DB_PASSWORD: ${value}`)).toEqual([
+      {
+        ...found,
+        kind: "secret-assignment",
+        title: "a value assigned to a secret name",
+        length: found.length + 1,
+      },
+    ]);
+    expect(hideSecrets(`DB_PASSWORD=${value} x`)).toBe("DB_[a value assigned to a secret-named variable] x");
+  });
+
+  it("are hidden in a text of any length, with all that is around them", () => {
+    const key = FAKES["npm-token"] ?? "";
+    for (const length of [1_998, 1_999, 2_000, 2_001, 5_000]) {
+      const around = "a line\n".repeat(1_000).slice(0, length - key.length - 2);
+      expect(hideSecrets(`${around} ${key}\n`)).toBe(`${around} [an npm token]\n`);
+    }
+  });
+
   it.each(Object.entries(FAKES))("%s is found behind any other text and hidden whole", (_id, value) => {
     const text = `line one\n  "key": ${value}\nline three`;
     expect(findSecrets(text).length).toBeGreaterThan(0);
