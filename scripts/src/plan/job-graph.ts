@@ -39,7 +39,8 @@ export function buildJobGraph(
   const below = reverse(above);
   const stage = stagesOf(above, below);
   faults.push(...cycles(byId, above, below, stage));
-  if (faults.length > 0) return { graph: null, faults: sortFaults(faults) };
+  // Of one job, what is wrong with a name comes first, as it was found first.
+  if (faults.length > 0) return { graph: null, faults: faults.sort((a, b) => compareIds(a.id, b.id)) };
   return { graph: inPlanOrder(byId, above, stage), faults: [] };
 }
 
@@ -88,11 +89,8 @@ export function unorderedAmong(graph: JobGraph, marked: (at: number) => boolean)
   const total = isMarked.filter(Boolean).length;
   const below = peel(graph.dependencies, graph.dependents, isMarked, total);
   const above = peel(graph.dependents, graph.dependencies, isMarked, total);
-  return isMarked.map((is, at) => {
-    const down = below[at] as number;
-    const up = above[at] as number;
-    return is && (down < 0 || up < 0 || down + up !== total - 1);
-  });
+  // Where one of the two is -1, the sum is too small as well.
+  return isMarked.map((is, at) => is && (below[at] as number) + (above[at] as number) !== total - 1);
 }
 
 /** Answers "is there a path between these two?" for a chosen few; bits only for those, one word per 32 of them. */
@@ -229,12 +227,6 @@ function dropAcyclic(left: Set<number>, above: Lists, below: Lists): void {
     left.delete(at);
     for (const other of [...up, ...down]) if (left.has(other)) doubtful.push(other);
   }
-}
-
-function sortFaults(faults: GraphFault[]): GraphFault[] {
-  return faults.sort(
-    (a, b) => compareIds(a.id, b.id) || (a.kind === "cycle" ? 1 : 0) - (b.kind === "cycle" ? 1 : 0),
-  );
 }
 
 function inPlanOrder(jobs: readonly GraphNode[], above: Lists, stage: readonly number[]): JobGraph {

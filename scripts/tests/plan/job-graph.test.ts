@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   buildJobGraph,
+  compareIds,
   criticalPath,
   type GraphNode,
   type JobGraph,
@@ -41,6 +42,39 @@ describe("a job graph", () => {
 
   it("counts a dependency that is named twice once", () => {
     expect(graphOf(node("a"), node("b", "a", "a")).dependencies).toEqual([[], [0]]);
+    const apart = graphOf(node("a"), node("b"), node("c", "b", "a", "b", "a"));
+    expect(apart.dependencies).toEqual([[], [], [0, 1]]);
+    expect(apart.dependents).toEqual([[2], [2], []]);
+  });
+
+  it("lists dependencies in plan order, which is not that of their ids", () => {
+    const graph = graphOf(node("a", "z"), node("z"), node("b", "y", "a"), node("y"));
+    expect(graph.ids).toEqual(["y", "z", "a", "b"]);
+    expect(graph.dependencies).toEqual([[], [], [1], [0, 2]]);
+    expect(graph.dependents).toEqual([[3], [2], [3], []]);
+    expect(graph.stage).toEqual([0, 0, 1, 2]);
+  });
+
+  it("orders ids by their characters' codes, whatever language the host speaks", () => {
+    expect(graphOf(...["b", "B", "a", "10", "9", "a-b", "a_b", "aB"].map((id) => node(id))).ids).toEqual([
+      "10",
+      "9",
+      "B",
+      "a",
+      "a-b",
+      "aB",
+      "a_b",
+      "b",
+    ]);
+    expect([compareIds("a", "a"), compareIds("a", "b"), compareIds("b", "a")]).toEqual([0, -1, 1]);
+  });
+
+  it("of no jobs is empty", () => {
+    const empty = graphOf();
+    expect(empty.ids).toEqual([]);
+    expect(stagesById(empty)).toEqual([]);
+    expect(criticalPath(empty, () => 1)).toEqual({ ids: [], weight: 0 });
+    expect(unorderedAmong(empty, () => true)).toEqual([]);
   });
 
   it("is the same whatever order the spec has", () => {
@@ -49,7 +83,7 @@ describe("a job graph", () => {
         const shuffled = nodes
           .map((one) => ({ one, key: numbers.next().value as number }))
           .sort((a, b) => a.key - b.key)
-          .map(({ one }) => one);
+          .map(({ one }) => ({ ...one, dependsOn: [...one.dependsOn].reverse() }));
         expect(buildJobGraph(shuffled)).toEqual(buildJobGraph(nodes));
       }),
       property(200),
@@ -62,6 +96,39 @@ describe("faults", () => {
     expect(buildJobGraph([node("a", "b", "x"), node("b", "b")]).faults).toEqual([
       { kind: "unknown", id: "a", dependency: "x", at: 1 },
       { kind: "self", id: "b", at: 0 },
+    ]);
+  });
+
+  it("are told by job, what is wrong with a name before a cycle", () => {
+    const nodes = [
+      node("m", "gone"),
+      node("c", "d", "missing"),
+      node("d", "c", "d"),
+      node("a", "a"),
+      node("b", "no"),
+    ];
+    expect(buildJobGraph(nodes)).toEqual({
+      graph: null,
+      faults: [
+        { kind: "self", id: "a", at: 0 },
+        { kind: "unknown", id: "b", dependency: "no", at: 0 },
+        { kind: "unknown", id: "c", dependency: "missing", at: 1 },
+        { kind: "cycle", id: "c", path: ["c", "d", "c"] },
+        { kind: "self", id: "d", at: 1 },
+        { kind: "unknown", id: "m", dependency: "gone", at: 0 },
+      ],
+    });
+  });
+
+  it("name the cycle with the smallest id first where two share a job, and then what it leaves", () => {
+    // a and b wait for each other, c waits for both and b for c: without a and b no cycle is left.
+    expect(buildJobGraph([node("b", "a", "c"), node("a", "b"), node("c", "a", "b")]).faults).toEqual([
+      { kind: "cycle", id: "a", path: ["a", "b", "a"] },
+    ]);
+    const far = [node("a", "y"), node("x", "y"), node("y", "x"), node("b", "c"), node("c", "b", "x")];
+    expect(buildJobGraph(far).faults).toEqual([
+      { kind: "cycle", id: "b", path: ["b", "c", "b"] },
+      { kind: "cycle", id: "x", path: ["x", "y", "x"] },
     ]);
   });
 
@@ -129,6 +196,18 @@ describe("the critical path", () => {
 
   it("goes by plan order on a tie", () => {
     expect(criticalPath(graphOf(...diamond), () => 1).ids).toEqual(["a", "b", "d"]);
+    expect(criticalPath(graphOf(node("a"), node("b")), () => 1)).toEqual({ ids: ["a"], weight: 1 });
+    const twice = graphOf(node("a"), node("b"), node("c", "a", "b"), node("d", "c"));
+    expect(criticalPath(twice, () => 2)).toEqual({ ids: ["a", "c", "d"], weight: 6 });
+  });
+
+  it("takes the heavier of two dependencies, wherever it stands", () => {
+    const graph = graphOf(node("a"), node("b"), node("c"), node("d", "a", "b", "c"));
+    for (const heavy of ["a", "b", "c"])
+      expect(criticalPath(graph, (at) => (graph.ids[at] === heavy ? 5 : 1))).toEqual({
+        ids: [heavy, "d"],
+        weight: 6,
+      });
   });
 
   it("weighs as much as the heaviest of all chains", () => {
@@ -153,6 +232,10 @@ describe("which jobs no path orders", () => {
     const graph = graphOf(...diamond);
     expect(unorderedAmong(graph, () => true)).toEqual([false, true, true, false]);
     expect(unorderedAmong(graph, (at) => at !== 2)).toEqual([false, false, false, false]);
+    const beside = graphOf(node("a"), node("b", "a"), node("x"));
+    expect(beside.ids).toEqual(["a", "x", "b"]);
+    expect(unorderedAmong(beside, () => true)).toEqual([true, true, true]);
+    expect(unorderedAmong(beside, (at) => at !== 1)).toEqual([false, false, false]);
   });
 
   it("are not jobs that an unmarked job orders", () => {
@@ -205,6 +288,11 @@ describe("reachability among a few", () => {
     expect(reach.ordered(first as number, last as number)).toBe(true);
     expect(reach.ordered(last as number, first as number)).toBe(true);
     expect(reach.ordered(lonely as number, last as number)).toBe(false);
+    const few = graph.ids.filter((id) => id > "n05").map((id) => graph.position.get(id) as number);
+    const among = reachabilityAmong(graph, few.reverse());
+    for (const a of few)
+      for (const b of few)
+        if (a !== b) expect([a, b, among.ordered(a, b)]).toEqual([a, b, a !== lonely && b !== lonely]);
   });
 });
 
