@@ -104,12 +104,13 @@ function upstreamOf(byId: ReadonlyMap<string, PlanJob>): (job: PlanJob) => Upstr
   return (asked) => {
     const open = dependencies(asked);
     for (let job = open.at(-1); job !== undefined; job = open.at(-1)) {
-      const missing = dependencies(job).filter((one) => !done.has(one.id));
-      if (!done.has(job.id) && missing.length > 0) open.push(...missing);
-      else {
+      if (done.has(job.id)) {
         open.pop();
-        if (!done.has(job.id)) done.set(job.id, upstreams.with(merged(job), job.route));
+        continue;
       }
+      const missing = dependencies(job).filter((one) => !done.has(one.id));
+      if (missing.length > 0) open.push(...missing);
+      else done.set(job.id, upstreams.with(merged(job), job.route));
     }
     return merged(asked);
   };
@@ -220,8 +221,6 @@ class Upstreams {
   with(below: Upstream, route: Route): Upstream {
     const lead = route.chain[0];
     if (lead === undefined) return below;
-    const known = lead.kind === "program" || below.families.includes(lead.family);
-    if (known && below.runtimes.includes(lead.runtime)) return below;
     return this.#intern(lead.kind === "program" ? below.families : [...below.families, lead.family], [
       ...below.runtimes,
       lead.runtime,
@@ -230,7 +229,7 @@ class Upstreams {
 
   #intern(families: readonly (string | null)[], runtimes: readonly string[]): Upstream {
     const value = {
-      families: [...new Set(families)].sort((a, b) => ((a ?? "") < (b ?? "") ? -1 : 1)),
+      families: [...new Set(families)].sort(),
       runtimes: [...new Set(runtimes)].sort(),
     };
     const key = JSON.stringify(value);
@@ -275,7 +274,7 @@ function toRouteJob(
 interface Place {
   readonly cwd: string;
   readonly worktree: boolean;
-  readonly route: Route | null;
+  readonly route: Route;
 }
 
 function sessionOf(
@@ -286,7 +285,7 @@ function sessionOf(
   if (session === null) return null;
   const from = placeOf(session.fromJob);
   return {
-    runtime: from?.route?.chain[0]?.runtime ?? null,
+    runtime: from?.route.chain[0]?.runtime ?? null,
     mode: session.mode,
     sameFolder: from !== null && !from.worktree && !own.worktree && from.cwd === own.cwd,
   };
