@@ -1,6 +1,6 @@
 /** Which files decide what a declared command does: those of the workspace that it names, and what else it runs. */
 import { lstatSync, realpathSync } from "node:fs";
-import { basename, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { executedFile, onSearchPath } from "../host/executed.ts";
 import { readNamedFile } from "../host/files.ts";
 import { safeRelative } from "../host/inside.ts";
@@ -48,14 +48,12 @@ const FOLDER_OPTION = /^(?:-C|--(?:prefix|directory|cwd|dir|working-directory))$
 /** What the program reads by itself, in the folder where it works, and in those that the command sends it to. */
 function impliedBy(argv: readonly string[]): readonly string[] {
   const names = [0, programAt(argv)].flatMap((at) => IMPLIED[basename(argv[at] ?? "")] ?? []);
-  if (names.length === 0) return [];
   const folders = argv.flatMap((word, i) => {
     const [option = "", value] = word.split(/=(.*)/s);
     if (FOLDER_OPTION.test(option)) return [value ?? argv[i + 1] ?? ""];
     return /^-C./.test(word) ? [word.slice(2)] : [];
   });
-  const found = folders.filter((folder) => folder !== "" && !folder.includes("\0"));
-  return [...new Set(["", ...found].flatMap((folder) => names.map((name) => join(folder, name))))];
+  return [...new Set(["", ...folders].flatMap((folder) => names.map((name) => join(folder, name))))];
 }
 
 /** Programs that complete a name which is no file itself. */
@@ -87,45 +85,42 @@ export async function filesOfCommand(o: {
   /** What the job changed: code in a folder that a runner is given (`node --test tests`), and settings that programs find by themselves, are part of it. */
   readonly changed?: readonly string[];
 }): Promise<readonly CheckFile[]> {
-  const prefix = relative(o.root, o.cwd).split("\\").join("/");
-  if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
   const deleted = new Set(o.deleted);
   const there = (path: string): boolean => deleted.has(path) || isFile(o.root, path);
   const named = new Map<string, WordRole>();
   for (const { word, role } of wordsOf(o.argv))
-    for (const path of below(o.root, prefix, word))
+    for (const path of below(o.root, o.cwd, word))
       if (there(path))
         for (const real of [...withTarget(o.root, path), ...mainOf(o.root, path).filter(there)])
           named.set(real, stronger(named.get(real), role));
   const implied = new Set<string>();
   for (const name of impliedBy(o.argv))
-    for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
-  for (const path of [
-    ...inNamedFolders(o, prefix),
-    ...loadedUnnamed(o.argv, { changed: o.changed ?? [] }).settings,
-  ])
+    for (const path of below(o.root, o.cwd, name)) if (there(path) && !named.has(path)) implied.add(path);
+  for (const path of [...inNamedFolders(o), ...loadedUnnamed(o.argv, { changed: o.changed ?? [] }).settings])
     if (!named.has(path)) implied.add(path);
-  const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
+  const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, o.cwd, word)));
   const facts = await Promise.all([
     ...[...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, role]) => fact(o.root, { path, role })),
     ...[...implied].sort().map((path) => fact(o.root, { path, role: null })),
   ]);
   // Any word of a shell's text may be a file that is only written or looked at.
-  const onlyInText = (path: string): boolean => inText.has(path) && named.get(path) === "content";
-  return facts.filter((one) => one.implied || !one.reads || !onlyInText(one.path));
+  return facts.filter((one) => !one.reads || !inText.has(one.path));
 }
 
 /** The folder where the command runs, and those above it, are no choice of tests: all work lies there. */
-function inNamedFolders(
-  o: { readonly argv: readonly string[]; readonly root: string; readonly changed?: readonly string[] },
-  prefix: string,
-): readonly string[] {
+function inNamedFolders(o: {
+  readonly argv: readonly string[];
+  readonly root: string;
+  readonly cwd: string;
+  readonly changed?: readonly string[];
+}): readonly string[] {
   const code = (o.changed ?? []).filter(isCode);
   if (code.length === 0) return [];
   const folders = wordsOf(o.argv).flatMap(({ word, role }) =>
-    role === "reads" ? [] : below(o.root, prefix, word).map((path) => `${path}/`),
+    role === "reads" ? [] : below(o.root, o.cwd, word).map((path) => `${path}/`),
   );
-  const chosen = [...new Set(folders)].filter((folder) => !`${prefix}/`.startsWith(folder));
+  const own = `${relative(o.root, o.cwd).split(sep).join("/")}/`;
+  const chosen = [...new Set(folders)].filter((folder) => !own.startsWith(folder));
   return code.filter((path) => chosen.some((folder) => path.startsWith(folder)));
 }
 
@@ -151,7 +146,7 @@ export async function outsideFilesOfCommand(o: {
   }
   for (const { word, role } of wordsOf(o.argv)) {
     const path = resolve(o.cwd, word);
-    if (role === "reads" || word.includes("\0") || isInside(o.root, path)) continue;
+    if (role === "reads" || isInside(o.root, path)) continue;
     const file = await executedFile(path);
     if (file === null || (role === "content" && o.named !== "all" && !file.script && !file.executable))
       continue;
@@ -177,27 +172,31 @@ export async function digestNow(o: {
   return file?.sha256 ?? null;
 }
 
-function isInside(root: string, path: string): boolean {
-  const from = relative(root, path);
-  return from === "" || (!from.startsWith("..") && !isAbsolute(from));
-}
+/** By words. What git keeps for itself is none of the workspace's files. */
+const isInside = (root: string, path: string): boolean => below(root, root, path).length > 0;
 
 /** Every word that may name a file, as it may be completed, with what it is to the command. */
 function wordsOf(argv: readonly string[]): { word: string; role: WordRole }[] {
   const completes = COMPLETING.test(basename(argv[0] ?? ""));
   const roles = wordRoles(argv);
-  return [
+  const words = [
     ...argv.flatMap((token, i) =>
       (i === 0 ? program(token) : candidates(token, completes)).map((word) => ({
         word,
-        role: roles[i] ?? "content",
+        role: ranOr(roles[i] as WordRole, word),
       })),
     ),
-    ...shellWords(argv)
-      .filter((word) => word.length <= 1_000)
-      .map((word) => ({ word, role: "content" as const })),
+    ...shellWords(argv).map((word) => ({ word, role: "content" as const })),
   ];
+  return words.filter(({ word }) => word.length <= WORD_MAX);
 }
+
+/** A longer one is a text, and no path. */
+const WORD_MAX = 1_000;
+
+/** What the program completes to code, it loads: `python -m tests.check`. */
+const ranOr = (role: WordRole, word: string): WordRole =>
+  role === "content" && isCode(word) ? "decides" : role;
 
 const STRENGTH: Readonly<Record<WordRole, number>> = { reads: 0, content: 1, decides: 2 };
 
@@ -208,7 +207,6 @@ const stronger = (a: WordRole | undefined, b: WordRole): WordRole =>
 const program = (token: string): string[] => (token.includes("/") ? [token] : []);
 
 function candidates(token: string, completes: boolean): string[] {
-  if (token === "" || token.length > 1_000 || token.includes("\0")) return [];
   const equals = token.indexOf("=");
   const words = (equals === -1 ? [token] : [token, token.slice(equals + 1)]).filter(
     (word) => word !== "" && !word.startsWith("-"),
@@ -221,23 +219,10 @@ function candidates(token: string, completes: boolean): string[] {
   ]);
 }
 
-/** The path from the root, when it lies there. */
-function below(root: string, prefix: string, candidate: string): string[] {
-  const from = isAbsolute(candidate) ? relative(root, candidate) : normal(prefix, candidate);
-  if (from === null) return [];
-  const safe = safeRelative(from);
+/** The path from the root, when it lies there; one that leads out and back again does. */
+function below(root: string, folder: string, candidate: string): string[] {
+  const safe = safeRelative(relative(root, resolve(folder, candidate)));
   return safe.ok ? [safe.value] : [];
-}
-
-/** Resolves `..` by words; null when it leads out. */
-function normal(prefix: string, path: string): string | null {
-  const out: string[] = [];
-  for (const part of `${prefix}/${path}`.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") out.push(part);
-    else if (out.pop() === undefined) return null;
-  }
-  return out.join("/");
 }
 
 function isFile(root: string, path: string): boolean {
@@ -259,7 +244,7 @@ function mainOf(root: string, path: string): readonly string[] {
       readNamedFile(`${root}/${path}`, MANIFEST_MAX_BYTES).head.toString("utf8"),
     ) as { main?: unknown };
     if (typeof main !== "string") return [];
-    const folder = path.slice(0, -"package.json".length);
+    const folder = dirname(`${root}/${path}`);
     return ["", ...EXTENSIONS].flatMap((end) => below(root, folder, main + end));
   } catch {
     return [];
@@ -270,7 +255,7 @@ function mainOf(root: string, path: string): readonly string[] {
 function withTarget(root: string, path: string): string[] {
   try {
     const real = relative(realpathSync(root), realpathSync(`${root}/${path}`));
-    return real.startsWith("..") || isAbsolute(real) || real === path ? [path] : [path, real];
+    return safeRelative(real).ok ? [path, real] : [path];
   } catch {
     return [path];
   }

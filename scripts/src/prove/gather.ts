@@ -1,5 +1,5 @@
 /** Gathers what layer 1 judges: reads outputs, runs the declared verification, looks for claims and compares them with the disk. */
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import type { PlanJob } from "../core/runtime.ts";
 import { hashInside, resolveInside } from "../host/safe-path.ts";
 import { filesOfCommand, outsideFilesOfCommand } from "./check-files.ts";
@@ -76,7 +76,7 @@ export interface GatherInput {
 
 /** Outputs are read before and verification runs after, in the order of the spec, one at a time. */
 export async function gatherLayerOne(input: GatherInput): Promise<LayerOneEvidence> {
-  const cwdPrefix = relative(input.root, input.cwd).split("\\").join("/");
+  const cwdPrefix = relative(input.root, input.cwd).split(sep).join("/");
   if (cwdPrefix.startsWith("..") || isAbsolute(cwdPrefix))
     throw new Error(`cwd ${input.cwd} lies outside of ${input.root}`);
   const outputs: OutputFact[] = [];
