@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./repo.ts";
+import { listed, refuse } from "./usage.ts";
 
 const DIR = join(ROOT, "scripts/dev/bench");
 /** What they share. */
@@ -18,11 +19,12 @@ const names = readdirSync(DIR)
 const firstOption = process.argv.findIndex((arg) => arg.startsWith("--"));
 const options = firstOption === -1 ? [] : process.argv.slice(firstOption);
 const wanted = process.argv.slice(2, firstOption === -1 ? undefined : firstOption);
-const unknown = wanted.filter((name) => !names.includes(name));
-if (unknown.length > 0) {
-  console.error(`no benchmark ${unknown.join(", ")}; there are: ${names.join(", ")}`);
-  process.exitCode = 2;
-} else {
+const unknown = [
+  ...wanted.filter((name) => !names.includes(name)),
+  ...options.filter((one) => one === "--help"),
+];
+if (unknown.length > 0) refuse(`no benchmark ${listed(unknown)}; there are: ${names.join(", ")}`);
+else {
   for (const name of wanted.length === 0 ? names : wanted) {
     console.log(`\n== ${name}`);
     const { status } = spawnSync(join(ROOT, "node_modules/.bin/tsx"), [join(DIR, `${name}.ts`), ...options], {

@@ -13,6 +13,7 @@ import { mergeChunks } from "./merge-chunks.ts";
 import { mergeCompanions } from "./merge-companions.ts";
 import { noticesFor } from "./notices.ts";
 import { PAYLOAD, ROOT } from "./repo.ts";
+import { listed, refuse } from "./usage.ts";
 
 const SCRIPTS = `${PAYLOAD}/scripts`;
 const CHUNKS = `${SCRIPTS}/chunks`;
@@ -325,8 +326,14 @@ export function writePayload(files: ReadonlyMap<string, string>): void {
 }
 
 if (isMain(import.meta.url)) {
+  const words = process.argv.slice(2);
+  if (words.length === 0 || (words.length === 1 && words[0] === "check")) await main(words.length > 0);
+  else refuse(`npm run build [-- check]: what is ${listed(words)}?`);
+}
+
+async function main(check: boolean): Promise<void> {
   const files = await buildPayload();
-  if (process.argv[2] === "check") {
+  if (check) {
     const drift = payloadDrift(files);
     for (const line of drift) console.error(line);
     if (drift.length > 0) console.error("run `npm run build` and commit the result");

@@ -85,13 +85,14 @@ async function main(mode: string | undefined, id: string | undefined): Promise<n
     else console.log(RENDERERS[id]());
     return 0;
   }
+  if ((mode !== "write" && mode !== "check") || id !== undefined)
+    return usage("usage: generate.ts write | check | print [ID]");
   const expected = await expectedContent();
   if (mode === "write") {
     for (const { path, problem } of writeExpected(expected))
       console.log(`${problem === "stray" ? "removed" : "wrote"} ${path}`);
     return 0;
   }
-  if (mode !== "check") return usage("usage: generate.ts write | check | print [ID]");
   const drift = findDrift(expected);
   for (const { path, problem } of drift) console.error(`${path}: ${problem}; run \`npm run generate\``);
   console.log(`${expected.size} generated files, ${drift.length} out of step`);

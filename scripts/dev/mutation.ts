@@ -16,19 +16,24 @@ import {
   writeRecord,
 } from "./mutation/record.ts";
 import { ROOT } from "./repo.ts";
+import { listed, refuse } from "./usage.ts";
 
 /** At once: enough to load the tests' modules once for many, few enough to keep what is done when it is stopped. */
 const BATCH = 4;
 
 if (isMain(import.meta.url)) {
-  const asked = process.argv.slice(2);
-  const files = asked.includes("--changed")
-    ? changedFiles(readRecord())
-    : asked.length > 0
-      ? asked.map((file) => relative(ROOT, file))
-      : policyFiles();
+  const words = process.argv.slice(2);
+  const files = words.map((file) => relative(ROOT, file));
   const unknown = files.filter((file) => !policyFiles().includes(file));
-  if (unknown.length > 0) throw new Error(`no policy code (see mutation/policy.ts): ${unknown.join(", ")}`);
+  if (words.length === 1 && words[0] === "--changed") await main(changedFiles(readRecord()));
+  else if (unknown.length === 0) await main(words.length > 0 ? files : policyFiles());
+  else
+    refuse(
+      `npm run mutation [-- FILE... | --changed]: no policy code (see mutation/policy.ts): ${listed(unknown)}`,
+    );
+}
+
+async function main(files: readonly string[]): Promise<void> {
   for (let at = 0; at < files.length; at += BATCH) {
     const batch = files.slice(at, at + BATCH);
     const measured = await measure(batch, [...new Set(batch.flatMap(testsOf))]);

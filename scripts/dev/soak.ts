@@ -9,6 +9,7 @@
 import { spawn } from "node:child_process";
 import { isMain } from "./is-main.ts";
 import { ROOT } from "./repo.ts";
+import { listed, refuse } from "./usage.ts";
 
 interface Suite {
   readonly name: string;
@@ -52,12 +53,16 @@ export const SUITES: readonly Suite[] = [
   { name: "simulation", files: ["state/simulation"], size: "1,000,000 seeds" },
 ];
 
-/** Throws on a name that is none. */
-export function chosen(names: readonly string[]): readonly Suite[] {
-  const unknown = names.find((name) => !SUITES.some((suite) => suite.name === name));
-  if (unknown !== undefined)
-    throw new Error(`no suite ${unknown}: one of ${SUITES.map(({ name }) => name).join(", ")}`);
-  return names.length === 0 ? SUITES : SUITES.filter(({ name }) => names.includes(name));
+/** All of them for no names. */
+export const chosen = (names: readonly string[]): readonly Suite[] =>
+  names.length === 0 ? SUITES : SUITES.filter(({ name }) => names.includes(name));
+
+/** What is wrong with the names, in one line. */
+export function fault(names: readonly string[]): string | null {
+  const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
+  return unknown.length === 0
+    ? null
+    : `no suite ${listed(unknown)}: \`--list\`, or some of ${SUITES.map(({ name }) => name).join(", ")}`;
 }
 
 function run(suite: Suite): Promise<boolean> {
@@ -82,6 +87,8 @@ async function main(): Promise<void> {
     console.log(SUITES.map(line).join("\n"));
     return;
   }
+  const wrong = fault(words);
+  if (wrong !== null) return refuse(wrong);
   const results: string[] = [];
   for (const suite of chosen(words)) {
     const from = performance.now();

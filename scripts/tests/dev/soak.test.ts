@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../../dev/repo.ts";
-import { chosen, SUITES } from "../../dev/soak.ts";
+import { chosen, fault, SUITES } from "../../dev/soak.ts";
 
 describe("the suites of the soak", () => {
   it("name tests that exist, each suite by its own name", () => {
@@ -17,8 +17,9 @@ describe("the suites of the soak", () => {
   it("are all of them without a name, and those that are named with one", () => {
     expect(chosen([])).toBe(SUITES);
     expect(chosen(["kills", "damage"]).map(({ name }) => name)).toEqual(["damage", "kills"]);
-    expect(() => chosen(["kill"])).toThrow(
-      `no suite kill: one of ${SUITES.map(({ name }) => name).join(", ")}`,
+    expect([fault([]), fault(["kills", "damage"])]).toEqual([null, null]);
+    expect(fault(["kill", "damage", "--help"])).toBe(
+      `no suite \`kill\`, \`--help\`: \`--list\`, or some of ${SUITES.map(({ name }) => name).join(", ")}`,
     );
   });
 });
