@@ -89,11 +89,11 @@ async function tryAll(folder: string, tests: readonly string[]): Promise<Progres
   const progress = read();
   for (const test of progress.unrepeatable)
     console.log(`counts for nothing, as it cannot be repeated: ${test}`);
-  for (const mutant of hung) progress.killed[mutant] = "it never ends";
+  for (const mutant of hung) progress.killed[mutant] = "it never ends, or takes the process with it";
   return progress;
 }
 
-/** A mutant that hangs is known the next time; what was tried in whole test files is kept. */
+/** A mutant that hangs or crashes is known the next time; what was tried in whole test files is kept. */
 async function untilNoneHangs(o: {
   readonly folder: string;
   readonly tests: readonly string[];
@@ -132,7 +132,9 @@ function runTests(folder: string, tests: readonly string[]): Promise<"ended" | "
     child.on("error", reject);
     child.on("close", (code) => {
       clearInterval(watch);
-      if (hung) resolve("hung");
+      // A mutant that fills the memory ends the process in the middle of its trial.
+      const crashed = code !== 0 && statSync(paths(folder).active).size > 0;
+      if (hung || crashed) resolve("hung");
       else if (code === 0) resolve("ended");
       else reject(new Error(`the tests fail before anything is changed:\n${printed}`));
     });

@@ -60,14 +60,6 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "plane/tasks",
   ],
   "starts a process; tested with real ones": ["plane/call"],
-  "decides, and has no score yet": [
-    "plan/job-graph",
-    "plan/overlap",
-    "plan/route-all",
-    "plan/secrets",
-    "prove/check-files",
-    "prove/gather",
-  ],
 };
 
 /**
@@ -78,7 +70,7 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
   "plan/chain": ["plan/route"],
   "plan/filter": ["plan/filter", "plan/route"],
   "plan/gate": ["plan/gate", "plan/build-plan"],
-  "plan/route-all": ["plan/build-plan", "plan/route"],
+  "plan/route-all": ["plan/route-all", "plan/build-plan"],
   "plan/sift": ["plan/filter", "plan/route"],
   "plane/egress": ["plane/policy"],
   "plane/envelope": ["plane/policy"],
@@ -90,7 +82,7 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
   "plane/triage": ["plane/policy"],
   "plane/watchdog": ["plane/policy"],
   "prove/boundary": ["prove/verify"],
-  "prove/check-files": ["prove/gather"],
+  "prove/check-files": ["prove/check-files", "prove/gather"],
   "prove/check-record": ["prove/verify"],
   "prove/current-attempt": ["prove/accept", "prove/verdict"],
   "prove/ownership": ["prove/verify", "prove/gather"],

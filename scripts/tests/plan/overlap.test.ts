@@ -94,6 +94,7 @@ describe("two unordered writers", () => {
       { jobs: [0, 1], globs: ["src/*.ts", "src/a.ts"], path: "src/a.ts" },
     ]);
     expect(overlap("src/.*", "src/*rc", ["src/.rc"])).toHaveLength(1);
+    expect(overlap("src/a", "src/a*")).toEqual([{ jobs: [0, 1], globs: ["src/a", "src/a*"], path: "src/a" }]);
   });
 
   it("meet in a declared output that both globs match", () => {
