@@ -57,7 +57,7 @@ describe("several words at once", () => {
         .approvals.map(({ jobId, decision }) => `${jobId} ${decision}`)
         .sort(),
     ).toEqual(["first approved", "second denied", "third approved"]);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("an authority", () => {
@@ -92,7 +92,7 @@ describe("an authority", () => {
     );
     await tool().json(["wait", runDir, "--for", "settled"], { cwd: path });
     expect(standingOf(stateOf(runDir))).toEqual({ look: "success, accepted" });
-  }, 60_000);
+  }, 120_000);
 
   it("asks for no approval where nothing else does", async () => {
     holds("Look at everything, every week");

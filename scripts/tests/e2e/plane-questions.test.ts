@@ -93,7 +93,7 @@ describe("questions about a plan", () => {
     expect(by("profiler")).toEqual([
       { reason: "ok", applied: true, outcomeRef: "runtimes/vague/classifier_hint", jobId: null },
     ]);
-  }, 120_000);
+  }, 240_000);
 });
 
 describe("work that C3 sees anyway", () => {
@@ -128,5 +128,35 @@ describe("work that C3 sees anyway", () => {
     ]);
     expect(standingOf(state)["job-09"]).toBe("success, accepted");
     expect(state.arbiters.map(({ via }) => via)).toEqual(["cli"]);
-  }, 120_000);
+
+    // A record that says all that is needed, but that no `calibrate` of this user wrote, decides nothing.
+    const record = {
+      classifier: state.jobs["job-09"]?.attemptRecords[0]?.microArbiter?.classifier,
+      threshold: 0.9,
+      signals: ["artifact_matches_expected_output", "claims_supported_by_evidence", "materially_unresolved"],
+      units: "probability in [0,1]",
+      sampleCount: 500,
+      minimum: 30,
+      agreement: 1,
+      measuredAt: new Date(Date.now() - 60_000).toISOString(),
+      expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+    };
+    writeFileSync(
+      join(path, ".orchestrate/calibration.json"),
+      JSON.stringify({ schemaVersion: 1, records: [record] }),
+    );
+    spec({ arbiter: { runtime: "judge" }, calibration: { minimum_samples: 30 }, jobs: [program("plain")] });
+    await confirmed(path);
+    const trusting = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path, env }));
+    expect(stateOf(trusting).plane).toMatchObject({
+      status: "on",
+      calibration: "invalid",
+      calibrationDetail: "not-written-by-calibrate",
+    });
+    expect(stateOf(trusting).jobs["plain"]).toMatchObject({
+      outcome: "accepted",
+      acceptedWithoutC3Count: 0,
+      attemptRecords: [{ microArbiter: { mode: "observing" }, acceptedWithoutC3: false }],
+    });
+  }, 240_000);
 });

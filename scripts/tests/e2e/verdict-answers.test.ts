@@ -41,6 +41,15 @@ function edit(file: string, change: (verdict: Verdict) => void): void {
   writeFileSync(file, JSON.stringify(value));
 }
 
+/** The same answer with the opposite word. */
+function writeFail(file: string): string {
+  edit(file, (value) => {
+    value.overall = "fail";
+    for (const job of value.jobs) job.verdict = "fail";
+  });
+  return file;
+}
+
 describe("the message of `verdict`", () => {
   it("names jobs that did not pass, five at most, each with what decided", async () => {
     const at = await waiting([
@@ -90,7 +99,7 @@ describe("the message of `verdict`", () => {
       code: "arbiter-blocked",
       detail: "It stands on `doubted`, which is not accepted.",
     });
-  }, 60_000);
+  }, 120_000);
 
   it("says of a handle that names nobody that such an answer decides nothing", async () => {
     const at = await waiting([program("a")]);
@@ -100,7 +109,7 @@ describe("the message of `verdict`", () => {
       "Verdict recorded: 0 accepted, 0 rejected, 1 blocked. `a` not-independent: `arbiter-1` answered without a handle of its own, or with one that did work in this run: an independent context must judge it.",
     );
     expect(stateOf(at.runDir).arbiters[0]?.independence).toBe("not-independent");
-  }, 60_000);
+  }, 120_000);
 
   it("says why an answer is refused while the call stays open, and then counts what passed", async () => {
     const at = await waiting([program("a"), program("b")]);
@@ -124,5 +133,20 @@ describe("the message of `verdict`", () => {
     const { code, stdout } = await verdict(at, good);
     expect(code).toBe(0);
     expect(firstLine(stdout)).toBe("Verdict recorded: 2 accepted, 0 rejected, 0 blocked.");
-  }, 60_000);
+    const again = writeFail(good);
+    const late = await tool().json(["verdict", at.runDir, "--file", again, "--handle", "judge-2"], {
+      cwd: at.path,
+    });
+    expect([late.code, late.diagnostics]).toEqual([
+      2,
+      [
+        {
+          severity: "error",
+          code: "already-answered",
+          message: "`arbiter-1` has its verdict already.",
+        },
+      ],
+    ]);
+    expect(standingOf(stateOf(at.runDir))).toEqual({ a: "success, accepted", b: "success, accepted" });
+  }, 120_000);
 });
