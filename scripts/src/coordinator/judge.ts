@@ -1,7 +1,6 @@
 /** After the process: measure, keep, commit, verify, and record success or failure. The same for a CLI's and for a harness's work. */
-import { lstatSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { INPUTS_DIR } from "../core/layout.ts";
 import type { Attempt, PlanJob } from "../core/runtime.ts";
 import { sha256, sha256File, writePrivate } from "../host/files.ts";
 import { familyOfProvider, MOCK } from "../plan/capability.ts";
@@ -15,13 +14,13 @@ import { type Changes, compareFingerprints, type Fingerprint } from "../run/chan
 import { keepArtifacts, removeMaterial, writeResultOutput } from "../run/handoff.ts";
 import { reversePatch } from "../run/reverse-patch.ts";
 import { tooLargeFile } from "../run/work-size.ts";
-import { type CommittedWorktree, commitWorktree } from "../run/worktree-commit.ts";
+import type { CommittedWorktree } from "../run/worktree-commit.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement } from "../runtimes/adapter.ts";
 import { isRequestedModel } from "../runtimes/model-match.ts";
-import { TRANSIENT_PATHS } from "../runtimes/registry.ts";
 import { boundaryClass } from "../runtimes/settle.ts";
 import type { Briefing } from "./briefing.ts";
 import { writeScripts } from "./check-scripts.ts";
+import { commitWork } from "./commit-work.ts";
 import { consumedBy, inputsFile } from "./consumed.ts";
 import { endWithFailure, type FailedEnd } from "./failure.ts";
 import type { Startup } from "./look-again.ts";
@@ -232,35 +231,6 @@ async function writeResults(job: PlanJob, place: Workplace, text: string | null)
   }
   return null;
 }
-
-async function commitWork(
-  s: Session,
-  o: Judged,
-  changes: Changes,
-): Promise<{ ok: true; value: CommittedWorktree | null } | { ok: false; code: string; detail: string }> {
-  const tree = o.place.worktree;
-  if (tree === null || o.place.baseCommit === null) return { ok: true, value: null };
-  const committed = await commitWorktree({
-    repo: tree.repo,
-    commonDir: tree.commonDir,
-    path: tree.path,
-    branch: tree.branch,
-    baseCommit: o.place.baseCommit,
-    message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})\n\nRun: ${s.runId}`,
-    exclude: [INPUTS_DIR, ...emptyFiles(tree.path, TRANSIENT_PATHS)],
-    changedPaths: [...changes.created, ...changes.modified, ...changes.deleted],
-  });
-  return committed.ok
-    ? { ok: true, value: committed.value }
-    : { ok: false, code: committed.error.code, detail: committed.error.detail };
-}
-
-/** What a sandbox put there to mount over and did not take away again. One that holds something is the job's work. */
-const emptyFiles = (root: string, names: readonly string[]): string[] =>
-  names.filter((name) => {
-    const look = lstatSync(join(root, name), { throwIfNoEntry: false });
-    return look?.isFile() && look.size === 0;
-  });
 
 async function layerOne(
   s: Session,

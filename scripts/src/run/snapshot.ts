@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
-import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
+import { type BytePath, type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { copyIndex, findAdmin, isFolder, pristineIndex } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
@@ -144,6 +144,8 @@ export function startIndex(gitDir: string, indexFile: string): void {
 
 export interface StagedChanges {
   readonly changed: readonly string[];
+  /** For `update-index -z --index-info`, by path: the line that puts the entry of the base back. */
+  readonly undo: ReadonlyMap<string, Buffer>;
   /** Entries that `git add` made a link to another repository of: their content would not be kept. */
   readonly links: readonly string[];
 }
@@ -158,16 +160,19 @@ export async function stagedChanges(
     options,
   );
   if (answer.exitCode !== 0) return err(gitFault(answer, "compare with the base commit"));
-  const fields = splitPaths(answer.stdoutBytes).map((field) => field.text);
-  const changed: string[] = [];
+  const fields = splitPaths(answer.stdoutBytes);
+  const undo = new Map<string, Buffer>();
   const links: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
-    const [from, to] = (fields[i] as string).split(" ");
-    const path = fields[i + 1] as string;
-    changed.push(path);
+    const [from = "", to, id] = (fields[i] as BytePath).text.split(" ");
+    const { text: path, disk } = fields[i + 1] as BytePath;
+    undo.set(
+      path,
+      Buffer.concat([Buffer.from(`${from.slice(1)} ${id}\t`), Buffer.from(disk), Buffer.from([0])]),
+    );
     if (to === "160000" && from !== ":160000") links.push(path);
   }
-  return ok({ changed: changed.sort(), links });
+  return ok({ changed: [...undo.keys()].sort(), undo, links });
 }
 
 export const embeddedFault = (paths: readonly string[]): WorktreeFault => ({

@@ -5,7 +5,7 @@ import { INPUTS_DIR } from "../core/layout.ts";
 import { err, ok, type Result } from "../core/result.ts";
 import { type GitOptions, git, resolveAll, splitPaths } from "../host/git.ts";
 import { contains, diffStat } from "./merge.ts";
-import { embeddedFault, holdsFiles, stagedChanges, startIndex } from "./snapshot.ts";
+import { embeddedFault, holdsFiles, type StagedChanges, stagedChanges, startIndex } from "./snapshot.ts";
 import { copyIndex, findAdmin, headOf, isFolder } from "./worktree-admin.ts";
 import { gitFault, type WorktreeFault } from "./worktree-fault.ts";
 
@@ -31,7 +31,11 @@ export interface CommitWorktreeInput {
   readonly message: string;
   /** Paths relative to the worktree that are never committed, e.g. `.orchestrate-inputs`. */
   readonly exclude: readonly string[];
-  /** Paths that measurement found changed: one below a submodule cannot be committed and is refused. */
+  /**
+   * Paths that measurement found changed, and declared outputs: nothing else is committed, or what `worktree_setup` made
+   * would travel on every branch without anybody having looked at it. One below a submodule cannot be committed and is
+   * refused. Absent: whatever differs from the base.
+   */
   readonly changedPaths?: readonly string[];
 }
 
@@ -91,12 +95,41 @@ async function stage(
   if (added.exitCode !== 0) return err(gitFault(added, `stage the changes of \`${input.branch}\``));
   const staged = await stagedChanges(options, input.baseCommit);
   if (!staged.ok) return staged;
-  if (staged.value.links.length > 0) return err(embeddedFault(staged.value.links));
-  const inSubmodule = await changedInSubmodule(input, { options, staged: staged.value.changed });
+  const own = measuredOnly(staged.value, input.changedPaths);
+  if (own.undo.length > 0) {
+    const undone = await git(["update-index", "-z", "--index-info"], { ...options, stdin: own.undo });
+    if (undone.exitCode !== 0) return err(gitFault(undone, `stage the changes of \`${input.branch}\``));
+  }
+  if (own.links.length > 0) return err(embeddedFault(own.links));
+  const inSubmodule = await changedInSubmodule(input, { options, staged: own.changed });
   if (inSubmodule !== null) return err(inSubmodule);
   const tree = await git(["write-tree"], options);
   if (tree.exitCode !== 0) return err(gitFault(tree, `write the tree of \`${input.branch}\``));
-  return ok({ tree: tree.stdout.trim(), changed: staged.value.changed });
+  return ok({ tree: tree.stdout.trim(), changed: own.changed });
+}
+
+/** Without what nobody measured; `undo` takes that out of the index again. */
+function measuredOnly(
+  staged: StagedChanges,
+  measured: readonly string[] | undefined,
+): { readonly changed: readonly string[]; readonly links: readonly string[]; readonly undo: Buffer } {
+  // "." stands for all: the folder could not be told from what it was.
+  if (measured === undefined || measured.includes(".")) return { ...staged, undo: Buffer.alloc(0) };
+  // A repository that the job made is measured by the files in it, or as a folder.
+  const known = new Set(measured.flatMap((path) => [path, ...foldersAbove(path)]));
+  const files = new Set(measured);
+  const isOwn = (path: string): boolean =>
+    files.has(path) || (staged.links.includes(path) && known.has(path));
+  return {
+    changed: staged.changed.filter(isOwn),
+    links: staged.links.filter(isOwn),
+    undo: Buffer.concat([...staged.undo].flatMap(([path, line]) => (isOwn(path) ? [] : [line]))),
+  };
+}
+
+function foldersAbove(path: string): string[] {
+  const parts = path.split("/");
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
 }
 
 async function changedInSubmodule(

@@ -47,6 +47,45 @@ describe("work of several writers, before anybody judges it", () => {
     expect(repo.git("branch", "--list", "orchestrate/*/_*")).toBe("");
   }, 60_000);
 
+  it("is nothing but their work: what the setup of each worktree leaves differs and travels nowhere", async () => {
+    // As an installer does: a file of its own, one of the repository's, and a link that the ignore pattern misses.
+    const setup =
+      "pwd > gen.txt; pwd > lock.json; ln -s /tmp node_modules; mkdir -p built && pwd > built/out.txt";
+    const uses = { command: "grep", args: ["-q", "worktrees", "gen.txt"] };
+    const repo = scene(
+      [
+        writer("left", "left.txt", "l\n", { verification: [uses] }),
+        writer("right", "right.txt", "r\n", {
+          depends_on: [],
+          owned_paths: ["right.txt", "built/**"],
+          outputs: [{ path: "built/out.txt" }],
+        }),
+        writer("above", "above.txt", "a\n", { depends_on: ["left"] }),
+      ],
+      { "lock.json": "1\n", ".gitignore": "plans/\nnode_modules/\n" },
+      { worktree_setup: [{ command: "sh", args: ["-c", setup], timeout: "30s" }] },
+    );
+    const run = await tool().json(["run", "jobs.json"], { cwd: repo.path });
+    const runDir = runDirOf(run);
+    expect(standingOf(stateOf(runDir))).toEqual({
+      left: "success, accepted",
+      right: "success, accepted",
+      above: "success, accepted",
+    });
+    const changed = (id: string): string[] => {
+      const branch = stateOf(runDir).jobs[id]?.branch ?? "";
+      return repo.git("diff", "--name-only", repo.head(), branch).split("\n");
+    };
+    expect(changed("left")).toEqual(["left.txt"]);
+    expect(changed("right")).toEqual(["built/out.txt", "right.txt"]);
+    expect(changed("above")).toEqual(["above.txt", "left.txt"]);
+    const applied = await tool().json(["integrate", runDir, "--apply"], { cwd: repo.path });
+    expect(applied.code).toBe(0);
+    expect(readFileSync(join(repo.path, "lock.json"), "utf8")).toBe("1\n");
+    expect(existsSync(join(repo.path, "gen.txt"))).toBe(false);
+    expect(existsSync(join(repo.path, "above.txt"))).toBe(true);
+  }, 120_000);
+
   it("is tried together in each repository of the run, and the arbiter is told of all of them", async () => {
     const other = throwawayRepo({ "README.md": "# another\n" });
     const there = { cwd: other.path };

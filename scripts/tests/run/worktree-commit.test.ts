@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commitPreview, commitWorktree } from "../../src/run/worktree-commit.ts";
-import { runGit } from "../support/repo-at.ts";
+import { repoAt, runGit } from "../support/repo-at.ts";
 import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { fault, type JobPlace, jobWorktree, value, writeIn } from "../support/worktrees.ts";
 
@@ -45,6 +45,34 @@ describe("the commit of a job's work", () => {
       `Orchestrate <coordinator@orchestrate.invalid>|Orchestrate|orchestrate: job|${repo.head()}`,
     );
     expect(runGit(made.path, "status", "--porcelain")).toBe("?? .orchestrate-inputs/");
+  });
+
+  it("holds nothing that was not measured: what the setup of the worktree left stays beside it", async () => {
+    const repo = throwawayRepo({ ...FILES, "lock.json": "1\n", "kept/c.txt": "c\n" });
+    const made = await jobWorktree(repo, "job");
+    // The setup's: new, changed, deleted, a file in the place of a folder, a name that is no UTF-8, a repository.
+    writeIn(made, "gen/deep/new.txt", "made\n");
+    writeIn(made, "lock.json", "2\n");
+    rmSync(join(made.path, "sub"), { recursive: true });
+    writeIn(made, "sub", "now a file\n");
+    writeFileSync(Buffer.concat([Buffer.from(`${made.path}/raw-`), Buffer.from([0xe9])]), "raw\n");
+    runGit(made.path, "init", "-q", "vendor");
+    writeIn(made, "vendor/v.txt", "v\n");
+    runGit(join(made.path, "vendor"), "add", "-A");
+    repoAt(join(made.path, "vendor")).commit("vendored");
+    // The job's.
+    writeIn(made, "a.txt", "changed\n");
+    rmSync(join(made.path, "kept/c.txt"));
+    const own = ["a.txt", "kept/c.txt"];
+    const done = value(await commit(made, own));
+    expect(done.changed).toEqual(own);
+    expect(repo.git("diff", "--name-status", repo.head(), done.commit)).toBe("M\ta.txt\nD\tkept/c.txt");
+    // It is still there for whoever goes on in the worktree, and a clean-up sees it.
+    expect(readFileSync(join(made.path, "lock.json"), "utf8")).toBe("2\n");
+    expect(await commitPreview(made)).toContain("lock.json");
+    expect(value(await commit(made, [])).changed).toEqual([]);
+    rmSync(join(made.path, "vendor"), { recursive: true });
+    expect(value(await commit(made, ["."])).changed).toContain("gen/deep/new.txt");
   });
 
   it("holds a change of the same size that was made within the second of the checkout", async () => {
