@@ -80,7 +80,7 @@ import {
   chooseArbiters,
   cliIndependence,
   isProgram
-} from "./check-files.mjs";
+} from "./accept.mjs";
 import {
   FLAG_WORDS,
   keptBeside,

@@ -11,7 +11,7 @@ import {
   withRepoLock
 } from "./worktree.mjs";
 import "./verdict.validate.mjs";
-import "./check-files.mjs";
+import "./accept.mjs";
 import "./inside.mjs";
 import {
   rewriteReport
@@ -112,6 +112,8 @@ async function applyIntegration(o) {
 async function applyLocked(o) {
   const target = await cleanTarget(o.repo);
   if (!target.ok) return target;
+  if (target.value.ref !== o.target.ref || target.value.commit !== o.target.commit)
+    return err(movedMeanwhile(o.target, target.value));
   const { ref } = target.value;
   let current = target.value.commit;
   const applied = [];
@@ -137,6 +139,10 @@ async function applyLocked(o) {
   }
   return ok({ applied, stopped: null });
 }
+var movedMeanwhile = (tried, now) => ({
+  code: "target-moved",
+  detail: tried.ref === now.ref ? `\`${now.ref}\` moved from ${tried.commit} to ${now.commit} while the work was tried on it; nothing was applied, try again` : `the work was tried on \`${tried.ref}\`, and \`${now.ref}\` is checked out now; nothing was applied, try again`
+});
 var asIntegrateConflict = (job, fault) => fault.code === "dependency-conflict" ? {
   code: "integrate-conflict",
   detail: `\`${job.jobId}\` conflicts with the branch in ${(fault.conflict?.paths ?? []).map((path) => `\`${path}\``).join(", ")}; nothing of it was applied`,
@@ -259,7 +265,7 @@ async function oneRepo(o, repo, jobs) {
   if (o.mode === "preview") return { ...base, checks: tried.checks, fault: unsound ?? conflict };
   if (unsound !== null) return { ...base, jobs: notApplied(shown), checks: tried.checks, fault: unsound };
   return {
-    ...await apply(o, { repo, commonDir, commits, shown }),
+    ...await apply(o, { repo, commonDir, commits, shown, target: preview.value.target }),
     target: preview.value.target,
     checks: tried.checks
   };
@@ -339,6 +345,7 @@ async function apply(o, r) {
     commonDir: r.commonDir,
     runId: o.view.state.runId,
     jobs: r.commits,
+    target: r.target,
     record: async (entry) => {
       const at = isoTime(o.clock.now());
       announced.push(entry.to);

@@ -32,7 +32,7 @@ import {
   plainPath,
   scriptsOfScope,
   writeScripts
-} from "./check-files.mjs";
+} from "./accept.mjs";
 import {
   chunks,
   lstat,
@@ -989,8 +989,8 @@ ${lines.join("\n")}`;
 
 // scripts/src/host/safe-path.ts
 import { join } from "node:path";
-function resolveInside(root, relative7) {
-  const words = safeRelative(relative7);
+function resolveInside(root, relative8) {
+  const words = safeRelative(relative8);
   if (!words.ok) return words;
   let at = root;
   for (const part of words.value.split("/")) {
@@ -1000,14 +1000,14 @@ function resolveInside(root, relative7) {
     if (stat.isSymbolicLink())
       return err({
         code: "symlink",
-        path: relative7,
-        detail: `\`${relative7}\` leads through a symbolic link`
+        path: relative8,
+        detail: `\`${relative8}\` leads through a symbolic link`
       });
   }
   return ok(join(root, words.value));
 }
-async function hashInside(root, relative7) {
-  return withFile(root, relative7, async (fd, stat) => {
+async function hashInside(root, relative8) {
+  return withFile(root, relative8, async (fd, stat) => {
     const hash2 = createHash("sha256");
     let bytes = 0;
     for await (const chunk of chunks(fd)) {
@@ -1017,10 +1017,10 @@ async function hashInside(root, relative7) {
     return ok({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
   });
 }
-function namesInside(root, relative7) {
+function namesInside(root, relative8) {
   const names2 = withParent(
     root,
-    relative7,
+    relative8,
     { create: false },
     (base, name) => lstatSync(`${base}/${name}`).isDirectory() ? ok(readdirSync(`${base}/${name}`)) : ok([])
   );
@@ -2342,7 +2342,7 @@ async function endWithBlock(s, job, ordinal, block2, patch = {}) {
 }
 
 // scripts/src/coordinator/judge.ts
-import { join as join15 } from "node:path";
+import { join as join16 } from "node:path";
 
 // scripts/src/prove/escalate.ts
 var always = (id, title, test) => ({
@@ -2649,7 +2649,7 @@ var sameList = (a, b) => a.length === b.length && a.every((value, i) => value ==
 var shown = (list2) => list2.length === 0 ? "none" : list2.map((v) => `\`${v}\``).join(", ");
 
 // scripts/src/prove/gather.ts
-import { isAbsolute as isAbsolute3, relative as relative3 } from "node:path";
+import { isAbsolute as isAbsolute3, relative as relative3, sep } from "node:path";
 
 // scripts/src/prove/claims.ts
 var MAX_CLAIMS = 200;
@@ -2739,7 +2739,7 @@ function trailingQuestion(text) {
 
 // scripts/src/prove/gather.ts
 async function gatherLayerOne(input) {
-  const cwdPrefix = relative3(input.root, input.cwd).split("\\").join("/");
+  const cwdPrefix = relative3(input.root, input.cwd).split(sep).join("/");
   if (cwdPrefix.startsWith("..") || isAbsolute3(cwdPrefix))
     throw new Error(`cwd ${input.cwd} lies outside of ${input.root}`);
   const outputs = [];
@@ -3212,8 +3212,36 @@ function plainName(name, provider) {
 }
 var undated = (name) => name.replace(/[-@]20\d{2}-?\d{2}-?\d{2}$/, "");
 
+// scripts/src/coordinator/commit-work.ts
+import { join as join13, relative as relative4 } from "node:path";
+async function commitWork(s, o, changes) {
+  const tree2 = o.place.worktree;
+  if (tree2 === null || o.place.baseCommit === null) return { ok: true, value: null };
+  const committed = await commitWorktree({
+    repo: tree2.repo,
+    commonDir: tree2.commonDir,
+    path: tree2.path,
+    branch: tree2.branch,
+    baseCommit: o.place.baseCommit,
+    message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})
+
+Run: ${s.runId}`,
+    exclude: [INPUTS_DIR, ...emptyFiles(tree2.path, TRANSIENT_PATHS)],
+    ...changes.measured ? { changedPaths: travelling(o, changes) } : {}
+  });
+  return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
+}
+var travelling = ({ job, place }, { created, modified, deleted }) => [
+  ...[...created, ...modified, ...deleted],
+  ...job.outputs.map(({ path }) => relative4(place.root, join13(place.cwd, path)))
+];
+var emptyFiles = (root, names2) => names2.filter((name) => {
+  const look = lstatSync(join13(root, name), { throwIfNoEntry: false });
+  return look?.isFile() && look.size === 0;
+});
+
 // scripts/src/coordinator/consumed.ts
-import { join as join13 } from "node:path";
+import { join as join14 } from "node:path";
 function consumedBy(s, job, o) {
   return inputFingerprint({
     briefSha256: fixedBriefSha256(s, job),
@@ -3232,7 +3260,7 @@ function consumedBy(s, job, o) {
     verification: job.verification
   });
 }
-var inputsFile = (runDir, jobId) => join13(jobDir(runDir, jobId), "inputs.json");
+var inputsFile = (runDir, jobId) => join14(jobDir(runDir, jobId), "inputs.json");
 
 // scripts/src/coordinator/replay.ts
 function replayDecision(s, o, lines) {
@@ -3279,15 +3307,15 @@ function writeJobStatus(s, jobId) {
 }
 
 // scripts/src/coordinator/too-large-work.ts
-import { join as join14, relative as relative4 } from "node:path";
+import { join as join15, relative as relative5 } from "node:path";
 function tooLargeWork(job, place, changes) {
-  const cwdPrefix = relative4(place.root, place.cwd).split("\\").join("/");
+  const cwdPrefix = relative5(place.root, place.cwd).split("\\").join("/");
   const ignored = new Set(changes.ignored);
   const isOwned = ownedBy({ cwdPrefix, ownedPaths: job.ownedPaths });
   const isRead = place.worktree === null ? isOwned : (path) => !ignored.has(path);
   return tooLargeFile(place.root, [
     ...[...changes.created, ...changes.modified].filter(isRead),
-    ...job.outputs.map(({ path }) => join14(cwdPrefix, plainPath(path)))
+    ...job.outputs.map(({ path }) => join15(cwdPrefix, plainPath(path)))
   ]);
 }
 
@@ -3442,27 +3470,6 @@ async function writeResults(job, place, text) {
   }
   return null;
 }
-async function commitWork(s, o, changes) {
-  const tree2 = o.place.worktree;
-  if (tree2 === null || o.place.baseCommit === null) return { ok: true, value: null };
-  const committed = await commitWorktree({
-    repo: tree2.repo,
-    commonDir: tree2.commonDir,
-    path: tree2.path,
-    branch: tree2.branch,
-    baseCommit: o.place.baseCommit,
-    message: `orchestrate: ${o.job.id} (attempt ${o.ordinal})
-
-Run: ${s.runId}`,
-    exclude: [INPUTS_DIR, ...emptyFiles(tree2.path, TRANSIENT_PATHS)],
-    changedPaths: [...changes.created, ...changes.modified, ...changes.deleted]
-  });
-  return committed.ok ? { ok: true, value: committed.value } : { ok: false, code: committed.error.code, detail: committed.error.detail };
-}
-var emptyFiles = (root, names2) => names2.filter((name) => {
-  const look = lstatSync(join15(root, name), { throwIfNoEntry: false });
-  return look?.isFile() && look.size === 0;
-});
 async function layerOne(s, o, facts) {
   const { job, place } = o;
   const lines = outputLines(s, job.id, o);
@@ -3505,7 +3512,7 @@ function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
   const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below2 ? join15(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  return below2 ? join16(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
   const { judged: judged2, committed } = facts;
@@ -3531,7 +3538,7 @@ async function sharedTree(place, judged2) {
   const files = await Promise.all(
     judged2.changedPaths.map(async (path) => ({
       path,
-      sha256: (await sha256File(join15(place.root, path)))?.sha256 ?? null
+      sha256: (await sha256File(join16(place.root, path)))?.sha256 ?? null
     }))
   );
   return treeSha256([
@@ -3578,7 +3585,7 @@ function observedFamily(s, o, attempt) {
 }
 
 // scripts/src/coordinator/observation.ts
-import { isAbsolute as isAbsolute4, relative as relative5 } from "node:path";
+import { isAbsolute as isAbsolute4, relative as relative6 } from "node:path";
 
 // scripts/src/run/measure.ts
 import { basename, dirname } from "node:path";
@@ -3943,7 +3950,7 @@ function peerOf(job, root) {
   return {
     jobId: job.id,
     effect: job.effect,
-    cwdPrefix: relative5(root, job.cwd).split("\\").join("/"),
+    cwdPrefix: relative6(root, job.cwd).split("\\").join("/"),
     ownedPaths: job.ownedPaths,
     outputs: job.outputs.map((output) => output.path)
   };
@@ -3960,7 +3967,7 @@ function excluded(place, runDir, cwds) {
   ];
 }
 function inside(root, path) {
-  const way = relative5(root, path);
+  const way = relative6(root, path);
   return way.startsWith("..") || isAbsolute4(way) ? [] : [way.split("\\").join("/")];
 }
 
@@ -4213,7 +4220,7 @@ function contentText(content, maxBytes) {
 }
 
 // scripts/src/coordinator/trial.ts
-import { join as join16, relative as relative6 } from "node:path";
+import { join as join17, relative as relative7 } from "node:path";
 async function runTrial(o) {
   const { runDir, runId } = o.host;
   const { repo, commonDir, commit, purpose } = o;
@@ -4252,8 +4259,8 @@ async function runChecks(o, path) {
   return checks;
 }
 function placeIn(path, repo, cwd) {
-  const below2 = relative6(repo, cwd);
-  return below2.startsWith("..") ? path : join16(path, below2);
+  const below2 = relative7(repo, cwd);
+  return below2.startsWith("..") ? path : join17(path, below2);
 }
 async function runOne(o, command) {
   const run = await runDeclaredCommand(o.host, {

@@ -1023,12 +1023,13 @@ function upstreamOf(byId) {
   return (asked) => {
     const open = dependencies(asked);
     for (let job = open.at(-1); job !== void 0; job = open.at(-1)) {
-      const missing = dependencies(job).filter((one) => !done.has(one.id));
-      if (!done.has(job.id) && missing.length > 0) open.push(...missing);
-      else {
+      if (done.has(job.id)) {
         open.pop();
-        if (!done.has(job.id)) done.set(job.id, upstreams.with(merged(job), job.route));
+        continue;
       }
+      const missing = dependencies(job).filter((one) => !done.has(one.id));
+      if (missing.length > 0) open.push(...missing);
+      else done.set(job.id, upstreams.with(merged(job), job.route));
     }
     return merged(asked);
   };
@@ -1116,8 +1117,6 @@ var Upstreams = class {
   with(below, route) {
     const lead = route.chain[0];
     if (lead === void 0) return below;
-    const known = lead.kind === "program" || below.families.includes(lead.family);
-    if (known && below.runtimes.includes(lead.runtime)) return below;
     return this.#intern(lead.kind === "program" ? below.families : [...below.families, lead.family], [
       ...below.runtimes,
       lead.runtime
@@ -1125,7 +1124,7 @@ var Upstreams = class {
   }
   #intern(families, runtimes) {
     const value = {
-      families: [...new Set(families)].sort((a, b) => (a ?? "") < (b ?? "") ? -1 : 1),
+      families: [...new Set(families)].sort(),
       runtimes: [...new Set(runtimes)].sort()
     };
     const key = JSON.stringify(value);
@@ -1159,7 +1158,7 @@ function sessionOf(session, own, placeOf2) {
   if (session === null) return null;
   const from = placeOf2(session.fromJob);
   return {
-    runtime: from?.route?.chain[0]?.runtime ?? null,
+    runtime: from?.route.chain[0]?.runtime ?? null,
     mode: session.mode,
     sameFolder: from !== null && !from.worktree && !own.worktree && from.cwd === own.cwd
   };

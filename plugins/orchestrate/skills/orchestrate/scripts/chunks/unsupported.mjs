@@ -437,10 +437,23 @@ function looksSecretName(name) {
   if (/(?:^|_)(?:DATABASE_URL|CONNECTION_STRING|CONN_STR)$/.test(joined)) return true;
   return segments.some((segment) => SECRET_SEGMENTS.has(segment));
 }
+// scripts/src/plan/start-of-any.ts
+function startOfAny(words) {
+  if (words.includes("")) return "";
+  const byFirst = /* @__PURE__ */ new Map();
+  for (const word of words) {
+    const first = word.charAt(0);
+    byFirst.set(first, [...byFirst.get(first) ?? [], word.slice(1)]);
+  }
+  const branches = [...byFirst].map(
+    ([first, rest]) => first.replace(/[^A-Za-z0-9_ ]/, "\\$&") + startOfAny(rest)
+  );
+  return branches.length === 1 ? branches[0] : `(?:${branches.join("|")})`;
+}
 // scripts/src/plan/secrets.ts
 function findSecrets(text) {
   const found = [];
-  anchors ??= new RegExp(trie([...new Set(everyAnchor())]), "g");
+  anchors ??= new RegExp(startOfAny(everyAnchor()), "g");
   anchors.lastIndex = 0;
   for (let match = anchors.exec(text); match !== null; match = anchors.exec(text)) {
     const secret = secretAt(text, match.index);
@@ -479,19 +492,8 @@ function groupByFirst() {
 }
 function stickyOf(entry) {
   const { source, flags } = entry.pattern.pattern;
-  entry.sticky ??= new RegExp(source, `${flags.replace("g", "")}y`);
+  entry.sticky ??= new RegExp(source, `${flags}y`);
   return entry.sticky;
-}
-function trie(words) {
-  if (words.includes("")) return "";
-  if (words.length === 1) return words[0].replace(/[^A-Za-z0-9_ ]/g, "\\$&");
-  const byFirst = /* @__PURE__ */ new Map();
-  for (const word of words) {
-    const first = word.charAt(0);
-    byFirst.set(first, [...byFirst.get(first) ?? [], word.slice(1)]);
-  }
-  const branches = [...byFirst].map(([first, rest]) => first.replace(/[^A-Za-z0-9_ ]/, "\\$&") + trie(rest));
-  return branches.length === 1 ? branches[0] : `(?:${branches.join("|")})`;
 }
 function secretAt(text, index) {
   let best = null;
@@ -7601,7 +7603,7 @@ function buildJobGraph(jobs) {
   const below = reverse(above);
   const stage = stagesOf(above, below);
   faults.push(...cycles(byId, above, below, stage));
-  if (faults.length > 0) return { graph: null, faults: sortFaults(faults) };
+  if (faults.length > 0) return { graph: null, faults: faults.sort((a, b) => compareIds(a.id, b.id)) };
   return { graph: inPlanOrder(byId, above, stage), faults: [] };
 }
 function stagesById(graph) {
@@ -7635,11 +7637,7 @@ function unorderedAmong(graph, marked) {
   const total = isMarked.filter(Boolean).length;
   const below = peel(graph.dependencies, graph.dependents, isMarked, total);
   const above = peel(graph.dependents, graph.dependencies, isMarked, total);
-  return isMarked.map((is, at) => {
-    const down = below[at];
-    const up = above[at];
-    return is && (down < 0 || up < 0 || down + up !== total - 1);
-  });
+  return isMarked.map((is, at) => is && below[at] + above[at] !== total - 1);
 }
 function reachabilityAmong(graph, chosen) {
   const words = Math.ceil(chosen.length / 32);
@@ -7746,11 +7744,6 @@ function dropAcyclic(left, above, below) {
     for (const other of [...up, ...down]) if (left.has(other)) doubtful.push(other);
   }
 }
-function sortFaults(faults) {
-  return faults.sort(
-    (a, b) => compareIds(a.id, b.id) || (a.kind === "cycle" ? 1 : 0) - (b.kind === "cycle" ? 1 : 0)
-  );
-}
 function inPlanOrder(jobs, above, stage) {
   const order = jobs.map((_, at) => at).sort((a, b) => stage[a] - stage[b] || a - b);
   const place = [];
@@ -7811,6 +7804,42 @@ var CWD_PLACEHOLDER = "<workspace-root>";
 var MODEL_PLACEHOLDER = "<resolved-model>";
 var isPlaceholder = (text) => text.startsWith("<") && text.endsWith(">");
 var isExplicitRuntime = (runtime) => typeof runtime === "string" && !isPlaceholder(runtime);
+// scripts/src/plan/check-paths.ts
+function pathProblem(path) {
+  if (path.includes("\0")) return "holds a NUL character";
+  if (/^(?:[/\\]|[A-Za-z]:|~(?:[/\\]|$))/.test(path)) return "is absolute";
+  const steps = path.split(/[/\\]/);
+  if (steps.includes("..")) return "climbs out of its folder";
+  if (steps.some((step) => /^\.git[. ]*$/i.test(step) || /^git~[0-9]+$/i.test(step))) return "enters `.git`";
+  if (path.includes("\\")) return "holds a backslash; separate folders with `/`";
+  if (steps.every((step) => step === "" || step === ".")) return "names no file";
+  return null;
+}
+function checkRelativePath(path, place, say) {
+  const problem = pathProblem(path);
+  if (problem === null) return true;
+  say("path-outside", place, `the path ${quoted(path)} ${problem}`, {
+    fix: "give a path below the job's `cwd`"
+  });
+  return false;
+}
+function globProblem(glob) {
+  if (glob.startsWith("!")) return "is negated";
+  if (/(?:^|[/{,(|])\.\.(?:$|[/},)|])/.test(glob)) return "climbs out of its folder";
+  const problem = pathProblem(glob.replace(/\\(?=[*?[\]{}()!+@|])/g, ""));
+  return problem === "names no file" ? null : problem;
+}
+function checkGlob(glob, place, say) {
+  const problem = globProblem(glob);
+  if (problem === null) return true;
+  say("bad-glob", place, `the glob ${quoted(glob)} ${problem}`, {
+    fix: "give a glob below the job's `cwd`, such as `src/api/**`"
+  });
+  return false;
+}
+function plainPath(path) {
+  return path.split("/").filter((step) => step !== "" && step !== ".").join("/");
+}
 // node_modules/picomatch/lib/constants.js
 var require_constants = __commonJS({
   "node_modules/picomatch/lib/constants.js"(exports, module) {
@@ -9614,10 +9643,8 @@ function deriveTier(job, place) {
   };
 }
 function ownsWholeTree(glob) {
-  const prefix = literalPrefix(normalGlob(glob));
-  return prefix === "" || prefix === ".";
+  return literalPrefix(plainPath(glob)) === "";
 }
-var normalGlob = (glob) => glob.replace(/\/{2,}/g, "/").replace(/^(?:\.\/)+/, "").replace(/\/$/, "");
 function literalPrefix(glob) {
   const wild = glob.search(/[*?[\]{}()\\]|[@+!]\(/);
   return wild < 0 ? glob : glob.slice(0, wild);
@@ -9677,26 +9704,16 @@ function delta(order, derived, target) {
 // scripts/src/plan/overlap.ts
 var OVERLAPS_SHOWN = 100;
 function findOverlaps(graph, writers, trackedFiles) {
-  const groups = groupByGlob(writers);
-  const nesting = { found: false };
   const overlaps = [];
   let reach = null;
-  const consider = (a, b, path) => {
+  for (const { a, b, path } of meetings(groupByGlob(writers), createUniverse(writers, trackedFiles))) {
     reach ??= reachabilityAmong(
       graph,
       writers.map((job) => job.at)
     );
     const pair = a === b ? unorderedWithin(a.jobs, reach) : unorderedBetween(a.jobs, b.jobs, reach);
     if (pair !== null) overlaps.push(describe(a, b, pair, path()));
-    return overlaps.length < OVERLAPS_SHOWN;
-  };
-  const universe = createUniverse(writers, trackedFiles);
-  for (const [a, b] of nestedPairs(groups)) {
-    if (a !== b && !a.deep && !b.deep && !isFolderOf(a, b)) nesting.found = true;
-    else if (!consider(a, b, () => universe.common(a, b))) break;
-  }
-  if (nesting.found) {
-    for (const [a, b, path] of shallowPairs(groups, universe)) if (!consider(a, b, () => path)) break;
+    if (overlaps.length === OVERLAPS_SHOWN) break;
   }
   return overlaps.sort(
     (x, y) => x.jobs[0] - y.jobs[0] || x.jobs[1] - y.jobs[1] || compareIds(x.globs[0], y.globs[0]) || compareIds(x.globs[1], y.globs[1])
@@ -9705,10 +9722,11 @@ function findOverlaps(graph, writers, trackedFiles) {
 function findOutputConflicts(graph, jobs) {
   const byPath = /* @__PURE__ */ new Map();
   for (const job of jobs)
-    for (const output of new Set(job.outputs.map((path) => `${job.root}/${inRoot(job.folder, path)}`)))
+    for (const output of new Set(
+      job.outputs.map((path) => `${job.root}/${inFolder(job.folder, plainPath(path))}`)
+    ))
       byPath.set(output, [...byPath.get(output) ?? [], job.at]);
   const shared = [...byPath].filter(([, positions]) => positions.length > 1);
-  if (shared.length === 0) return [];
   const reach = reachabilityAmong(graph, [...new Set(shared.flatMap(([, positions]) => positions))]);
   return shared.flatMap(([path, positions]) => {
     const pair = unorderedWithin(
@@ -9731,25 +9749,22 @@ function matchesMoreThan(limit, job, trackedFiles) {
     }
   return false;
 }
-var inRoot = (folder, path) => {
-  const normal = normalGlob(path);
-  return folder === "" ? normal : normal === "" ? folder : `${folder}/${normal}`;
-};
+var inFolder = (folder, path) => folder === "" ? path : `${folder}/${path}`;
+var plainGlob = (written) => plainPath(written) || "**";
 function ownedGlob(job, written) {
-  const glob = normalGlob(written);
-  const start = job.folder === "" ? "" : `${job.folder}/`;
-  const prefix = glob === "." ? job.folder : `${start}${literalPrefix(glob)}`;
+  const glob = plainGlob(written);
+  const prefix = inFolder(job.folder, literalPrefix(glob));
   let compiled = null;
   return {
-    glob: written,
     root: job.root,
+    glob: inFolder(job.folder, glob),
     prefix,
-    wild: glob === "." || hasWildcard(glob),
-    deep: glob === "." || glob.includes("**"),
+    wild: hasWildcard(glob),
+    deep: glob.includes("**"),
     matches: (path) => {
       if (!path.startsWith(prefix)) return false;
-      compiled ??= picomatch_default(glob === "." ? "**" : glob, { dot: true });
-      return compiled(path.slice(start.length));
+      compiled ??= picomatch_default(glob, { dot: true });
+      return compiled(path.slice(inFolder(job.folder, "").length));
     }
   };
 }
@@ -9757,36 +9772,40 @@ function groupByGlob(writers) {
   const groups = /* @__PURE__ */ new Map();
   for (const job of [...writers].sort((a, b) => a.at - b.at))
     for (const written of job.ownedPaths) {
-      const key = JSON.stringify([job.root, inRoot(job.folder, written)]);
-      const group = groups.get(key) ?? { ...ownedGlob(job, written), jobs: [] };
-      if (group.jobs.at(-1) !== job.at) group.jobs.push(job.at);
+      const owned = ownedGlob(job, written);
+      const key = JSON.stringify([owned.root, owned.glob]);
+      const group = groups.get(key) ?? { ...owned, jobs: [], written: /* @__PURE__ */ new Map() };
       groups.set(key, group);
+      if (group.written.has(job.at)) continue;
+      group.jobs.push(job.at);
+      group.written.set(job.at, written);
     }
   return [...groups.values()].sort(
     (a, b) => compareIds(a.root, b.root) || compareIds(a.prefix, b.prefix) || compareIds(a.glob, b.glob)
   );
 }
+function* meetings(groups, universe) {
+  let doubtful = false;
+  for (const { a, b, sure } of nestedPairs(groups))
+    if (sure) yield { a, b, path: () => universe.common(a, b) };
+    else doubtful = true;
+  if (doubtful) for (const [a, b, path] of shallowPairs(groups, universe)) yield { a, b, path: () => path };
+}
 function* nestedPairs(groups) {
   let open = [];
   for (const group of groups) {
-    if (group.jobs.length > 1) yield [group, group];
+    if (group.jobs.length > 1) yield { a: group, b: group, sure: true };
     open = open.filter((outer) => outer.root === group.root && group.prefix.startsWith(outer.prefix));
-    const shallow = open.find(
-      (outer) => !outer.deep && !group.deep && !isFolderOf(outer, group) && contains(outer, group)
-    );
-    if (shallow !== void 0) yield [shallow, group];
+    const flat = open.find((outer) => !outer.deep && !group.deep && contains(outer, group));
+    if (flat !== void 0) yield { a: flat, b: group, sure: false };
     for (const outer of open)
       if (isFolderOf(outer, group) || (outer.deep || group.deep) && contains(outer, group))
-        yield [outer, group];
+        yield { a: outer, b: group, sure: true };
     open.push(group);
   }
 }
-var isFolderOf = (outer, inner) => !outer.wild && outer.prefix !== "" && inner.prefix.startsWith(`${outer.prefix}/`);
-function contains(outer, inner) {
-  if (outer.wild || outer.prefix === "") return true;
-  const rest = inner.prefix.slice(outer.prefix.length);
-  return rest === "" || rest.startsWith("/");
-}
+var isFolderOf = (outer, inner) => !outer.wild && inner.prefix.startsWith(`${outer.prefix}/`);
+var contains = (outer, inner) => outer.wild || inner.prefix === outer.prefix;
 function* shallowPairs(groups, universe) {
   const owners = /* @__PURE__ */ new Map();
   const seen = /* @__PURE__ */ new Map();
@@ -9807,10 +9826,11 @@ function* shallowPairs(groups, universe) {
   }
 }
 function describe(a, b, pair, path) {
-  const [first, second] = pair.from <= pair.to ? [a, b] : [b, a];
+  const [first, second] = pair.from < pair.to ? [a, b] : [b, a];
+  const jobs = [Math.min(pair.from, pair.to), Math.max(pair.from, pair.to)];
   return {
-    jobs: [Math.min(pair.from, pair.to), Math.max(pair.from, pair.to)],
-    globs: [first.glob, second.glob],
+    jobs,
+    globs: [first.written.get(jobs[0]), second.written.get(jobs[1])],
     path
   };
 }
@@ -9823,8 +9843,8 @@ function createUniverse(writers, trackedFiles) {
     const paths = new Set(trackedFiles(root));
     for (const job of writers) {
       if (job.root !== root) continue;
-      for (const output of job.outputs) paths.add(inRoot(job.folder, output));
-      for (const glob of job.ownedPaths) if (!hasWildcard(glob)) paths.add(inRoot(job.folder, glob));
+      const literals = job.ownedPaths.map(plainGlob).filter((glob) => !hasWildcard(glob));
+      for (const path of [...job.outputs.map(plainPath), ...literals]) paths.add(inFolder(job.folder, path));
     }
     const sorted = [...paths].sort(compareIds);
     all.set(root, sorted);
@@ -10121,43 +10141,6 @@ function outputFaults(graph, jobs, facts) {
   });
 }
 // scripts/src/coordinator/load-spec.ts
-// scripts/src/plan/normalize.ts
-// scripts/src/plan/check-paths.ts
-function pathProblem(path) {
-  if (path.includes("\0")) return "holds a NUL character";
-  if (/^(?:[/\\]|[A-Za-z]:|~(?:[/\\]|$))/.test(path)) return "is absolute";
-  const steps = path.split(/[/\\]/);
-  if (steps.includes("..")) return "climbs out of its folder";
-  if (steps.some((step) => /^\.git[. ]*$/i.test(step) || /^git~[0-9]+$/i.test(step))) return "enters `.git`";
-  if (path.includes("\\")) return "holds a backslash; separate folders with `/`";
-  if (steps.every((step) => step === "" || step === ".")) return "names no file";
-  return null;
-}
-function checkRelativePath(path, place, say) {
-  const problem = pathProblem(path);
-  if (problem === null) return true;
-  say("path-outside", place, `the path ${quoted(path)} ${problem}`, {
-    fix: "give a path below the job's `cwd`"
-  });
-  return false;
-}
-function globProblem(glob) {
-  if (glob.startsWith("!")) return "is negated";
-  if (/(?:^|[/{,(|])\.\.(?:$|[/},)|])/.test(glob)) return "climbs out of its folder";
-  const problem = pathProblem(glob.replace(/\\(?=[*?[\]{}()!+@|])/g, ""));
-  return problem === "names no file" ? null : problem;
-}
-function checkGlob(glob, place, say) {
-  const problem = globProblem(glob);
-  if (problem === null) return true;
-  say("bad-glob", place, `the glob ${quoted(glob)} ${problem}`, {
-    fix: "give a glob below the job's `cwd`, such as `src/api/**`"
-  });
-  return false;
-}
-function plainPath(path) {
-  return path.split("/").filter((step) => step !== "" && step !== ".").join("/");
-}
 // scripts/src/plan/normalize.ts
 function normalizeSpec(spec, facts) {
   const host = createHost(facts);
@@ -11110,6 +11093,8 @@ export {
   buildJobGraph,
   capabilityOf,
   checkCommand,
+  checkGlob,
+  checkRelativePath,
   checkSecrets,
   checkVariables,
   claimOf,
@@ -11140,7 +11125,9 @@ export {
   parseConfirmed,
   parsePolicy,
   parseRuntimesConfig,
+  pathProblem,
   picomatch_default,
+  plainPath,
   policyLine,
   quoted,
   rateRecord,

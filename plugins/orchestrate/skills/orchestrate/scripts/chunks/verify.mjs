@@ -4,7 +4,7 @@ import {
   isProgram,
   outputOf,
   ownedBy
-} from "./check-files.mjs";
+} from "./accept.mjs";
 import "./inside.mjs";
 import {
   unknownJob

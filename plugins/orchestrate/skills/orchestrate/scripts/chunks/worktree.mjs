@@ -482,16 +482,19 @@ async function stagedChanges(options, base) {
     options
   );
   if (answer.exitCode !== 0) return err(gitFault(answer, "compare with the base commit"));
-  const fields = splitPaths(answer.stdoutBytes).map((field) => field.text);
-  const changed = [];
+  const fields = splitPaths(answer.stdoutBytes);
+  const undo = /* @__PURE__ */ new Map();
   const links = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
-    const [from, to] = fields[i].split(" ");
-    const path = fields[i + 1];
-    changed.push(path);
+    const [from = "", to, id] = fields[i].text.split(" ");
+    const { text: path, disk } = fields[i + 1];
+    undo.set(
+      path,
+      Buffer.concat([Buffer.from(`${from.slice(1)} ${id}	`), Buffer.from(disk), Buffer.from([0])])
+    );
     if (to === "160000" && from !== ":160000") links.push(path);
   }
-  return ok({ changed: changed.sort(), links });
+  return ok({ changed: [...undo.keys()].sort(), undo, links });
 }
 var embeddedFault = (paths) => ({
   code: "embedded-repository",
@@ -1022,12 +1025,32 @@ async function stage(input, options) {
   if (added.exitCode !== 0) return err(gitFault(added, `stage the changes of \`${input.branch}\``));
   const staged = await stagedChanges(options, input.baseCommit);
   if (!staged.ok) return staged;
-  if (staged.value.links.length > 0) return err(embeddedFault(staged.value.links));
-  const inSubmodule = await changedInSubmodule(input, { options, staged: staged.value.changed });
+  const own = measuredOnly(staged.value, input.changedPaths);
+  if (own.undo.length > 0) {
+    const undone = await git(["update-index", "-z", "--index-info"], { ...options, stdin: own.undo });
+    if (undone.exitCode !== 0) return err(gitFault(undone, `stage the changes of \`${input.branch}\``));
+  }
+  if (own.links.length > 0) return err(embeddedFault(own.links));
+  const inSubmodule = await changedInSubmodule(input, { options, staged: own.changed });
   if (inSubmodule !== null) return err(inSubmodule);
   const tree = await git(["write-tree"], options);
   if (tree.exitCode !== 0) return err(gitFault(tree, `write the tree of \`${input.branch}\``));
-  return ok({ tree: tree.stdout.trim(), changed: staged.value.changed });
+  return ok({ tree: tree.stdout.trim(), changed: own.changed });
+}
+function measuredOnly(staged, measured) {
+  if (measured === void 0 || measured.includes(".")) return { ...staged, undo: Buffer.alloc(0) };
+  const known = new Set(measured.flatMap((path) => [path, ...foldersAbove(path)]));
+  const files = new Set(measured);
+  const isOwn = (path) => files.has(path) || staged.links.includes(path) && known.has(path);
+  return {
+    changed: staged.changed.filter(isOwn),
+    links: staged.links.filter(isOwn),
+    undo: Buffer.concat([...staged.undo].flatMap(([path, line]) => isOwn(path) ? [] : [line]))
+  };
+}
+function foldersAbove(path) {
+  const parts = path.split("/");
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
 }
 async function changedInSubmodule(input, { options, staged }) {
   if (input.changedPaths === void 0 || input.changedPaths.length === 0) return null;

@@ -350,7 +350,7 @@ function belowCwd(prefix, path) {
 import { join as join3 } from "node:path";
 
 // scripts/src/prove/check-files.ts
-import { basename as basename3, isAbsolute, join as join2, relative, resolve as resolve2 } from "node:path";
+import { basename as basename3, dirname, isAbsolute, join as join2, relative, resolve as resolve2, sep } from "node:path";
 
 // scripts/src/host/executed.ts
 import { delimiter, join, resolve } from "node:path";
@@ -533,14 +533,12 @@ var IMPLIED = {
 var FOLDER_OPTION = /^(?:-C|--(?:prefix|directory|cwd|dir|working-directory))$/;
 function impliedBy(argv) {
   const names = [0, programAt(argv)].flatMap((at) => IMPLIED[basename3(argv[at] ?? "")] ?? []);
-  if (names.length === 0) return [];
   const folders = argv.flatMap((word, i) => {
     const [option = "", value] = word.split(/=(.*)/s);
     if (FOLDER_OPTION.test(option)) return [value ?? argv[i + 1] ?? ""];
     return /^-C./.test(word) ? [word.slice(2)] : [];
   });
-  const found = folders.filter((folder) => folder !== "" && !folder.includes("\0"));
-  return [...new Set(["", ...found].flatMap((folder) => names.map((name) => join2(folder, name))))];
+  return [...new Set(["", ...folders].flatMap((folder) => names.map((name) => join2(folder, name))))];
 }
 var COMPLETING = /^(?:node|tsx|ts-node|bun|deno|python[\d.]*|ruby|npx)$/;
 var EXTENSIONS = [
@@ -557,39 +555,34 @@ var EXTENSIONS = [
   "/__main__.py"
 ];
 async function filesOfCommand(o) {
-  const prefix = relative(o.root, o.cwd).split("\\").join("/");
-  if (prefix.startsWith("..") || isAbsolute(prefix)) return [];
   const deleted = new Set(o.deleted);
   const there = (path) => deleted.has(path) || isFile(o.root, path);
   const named = /* @__PURE__ */ new Map();
   for (const { word, role } of wordsOf(o.argv))
-    for (const path of below(o.root, prefix, word))
+    for (const path of below(o.root, o.cwd, word))
       if (there(path))
         for (const real of [...withTarget(o.root, path), ...mainOf(o.root, path).filter(there)])
           named.set(real, stronger(named.get(real), role));
   const implied = /* @__PURE__ */ new Set();
   for (const name of impliedBy(o.argv))
-    for (const path of below(o.root, prefix, name)) if (there(path) && !named.has(path)) implied.add(path);
-  for (const path of [
-    ...inNamedFolders(o, prefix),
-    ...loadedUnnamed(o.argv, { changed: o.changed ?? [] }).settings
-  ])
+    for (const path of below(o.root, o.cwd, name)) if (there(path) && !named.has(path)) implied.add(path);
+  for (const path of [...inNamedFolders(o), ...loadedUnnamed(o.argv, { changed: o.changed ?? [] }).settings])
     if (!named.has(path)) implied.add(path);
-  const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, prefix, word)));
+  const inText = new Set(shellWords(o.argv).flatMap((word) => below(o.root, o.cwd, word)));
   const facts = await Promise.all([
     ...[...named].sort(([a], [b]) => a < b ? -1 : 1).map(([path, role]) => fact(o.root, { path, role })),
     ...[...implied].sort().map((path) => fact(o.root, { path, role: null }))
   ]);
-  const onlyInText = (path) => inText.has(path) && named.get(path) === "content";
-  return facts.filter((one) => one.implied || !one.reads || !onlyInText(one.path));
+  return facts.filter((one) => !one.reads || !inText.has(one.path));
 }
-function inNamedFolders(o, prefix) {
+function inNamedFolders(o) {
   const code = (o.changed ?? []).filter(isCode);
   if (code.length === 0) return [];
   const folders = wordsOf(o.argv).flatMap(
-    ({ word, role }) => role === "reads" ? [] : below(o.root, prefix, word).map((path) => `${path}/`)
+    ({ word, role }) => role === "reads" ? [] : below(o.root, o.cwd, word).map((path) => `${path}/`)
   );
-  const chosen = [...new Set(folders)].filter((folder) => !`${prefix}/`.startsWith(folder));
+  const own = `${relative(o.root, o.cwd).split(sep).join("/")}/`;
+  const chosen = [...new Set(folders)].filter((folder) => !own.startsWith(folder));
   return code.filter((path) => chosen.some((folder) => path.startsWith(folder)));
 }
 async function outsideFilesOfCommand(o) {
@@ -604,7 +597,7 @@ async function outsideFilesOfCommand(o) {
   }
   for (const { word, role } of wordsOf(o.argv)) {
     const path = resolve2(o.cwd, word);
-    if (role === "reads" || word.includes("\0") || isInside(o.root, path)) continue;
+    if (role === "reads" || isInside(o.root, path)) continue;
     const file = await executedFile(path);
     if (file === null || role === "content" && o.named !== "all" && !file.script && !file.executable)
       continue;
@@ -623,28 +616,27 @@ async function digestNow(o) {
   const file = await executedFile(path, { programs: isAbsolute(o.path) ? "by-content" : "by-time" });
   return file?.sha256 ?? null;
 }
-function isInside(root, path) {
-  const from = relative(root, path);
-  return from === "" || !from.startsWith("..") && !isAbsolute(from);
-}
+var isInside = (root, path) => below(root, root, path).length > 0;
 function wordsOf(argv) {
   const completes = COMPLETING.test(basename3(argv[0] ?? ""));
   const roles = wordRoles(argv);
-  return [
+  const words = [
     ...argv.flatMap(
       (token, i) => (i === 0 ? program(token) : candidates(token, completes)).map((word) => ({
         word,
-        role: roles[i] ?? "content"
+        role: ranOr(roles[i], word)
       }))
     ),
-    ...shellWords(argv).filter((word) => word.length <= 1e3).map((word) => ({ word, role: "content" }))
+    ...shellWords(argv).map((word) => ({ word, role: "content" }))
   ];
+  return words.filter(({ word }) => word.length <= WORD_MAX);
 }
+var WORD_MAX = 1e3;
+var ranOr = (role, word) => role === "content" && isCode(word) ? "decides" : role;
 var STRENGTH = { reads: 0, content: 1, decides: 2 };
 var stronger = (a, b) => a !== void 0 && STRENGTH[a] >= STRENGTH[b] ? a : b;
 var program = (token) => token.includes("/") ? [token] : [];
 function candidates(token, completes) {
-  if (token === "" || token.length > 1e3 || token.includes("\0")) return [];
   const equals = token.indexOf("=");
   const words = (equals === -1 ? [token] : [token, token.slice(equals + 1)]).filter(
     (word) => word !== "" && !word.startsWith("-")
@@ -656,20 +648,9 @@ function candidates(token, completes) {
     .../^\w+(?:\.\w+)+$/.test(word) ? [`${word.replaceAll(".", "/")}.py`] : []
   ]);
 }
-function below(root, prefix, candidate) {
-  const from = isAbsolute(candidate) ? relative(root, candidate) : normal(prefix, candidate);
-  if (from === null) return [];
-  const safe = safeRelative(from);
+function below(root, folder, candidate) {
+  const safe = safeRelative(relative(root, resolve2(folder, candidate)));
   return safe.ok ? [safe.value] : [];
-}
-function normal(prefix, path) {
-  const out = [];
-  for (const part of `${prefix}/${path}`.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") out.push(part);
-    else if (out.pop() === void 0) return null;
-  }
-  return out.join("/");
 }
 function isFile(root, path) {
   try {
@@ -687,7 +668,7 @@ function mainOf(root, path) {
       readNamedFile(`${root}/${path}`, MANIFEST_MAX_BYTES).head.toString("utf8")
     );
     if (typeof main !== "string") return [];
-    const folder = path.slice(0, -"package.json".length);
+    const folder = dirname(`${root}/${path}`);
     return ["", ...EXTENSIONS].flatMap((end) => below(root, folder, main + end));
   } catch {
     return [];
@@ -696,7 +677,7 @@ function mainOf(root, path) {
 function withTarget(root, path) {
   try {
     const real = relative(realpathSync(root), realpathSync(`${root}/${path}`));
-    return real.startsWith("..") || isAbsolute(real) || real === path ? [path] : [path, real];
+    return safeRelative(real).ok ? [path, real] : [path];
   } catch {
     return [path];
   }
