@@ -169,6 +169,9 @@ async function verify(
       detail: committed.detail,
       patch: facts.seen,
     });
+  const notes = committed.value?.notes ?? [];
+  if (notes.length > 0)
+    await s.commit(notes.map((note) => ({ type: "run", patch: {}, note: `${job.id}: ${note}` })));
   const judged = await layerOne(s, o, { changes, resultText: facts.resultText });
   const evidence = await evidencePatch(s, o, { judged, committed: committed.value });
   const patch: Partial<Attempt> = {

@@ -34,6 +34,8 @@ const program = (id: string, script: string, more: object = {}): object => ({
   ...more,
 });
 
+const COMMIT = "git -c user.name=job -c user.email=job@example.invalid commit -q --allow-empty -m own";
+
 describe("a run of plain programs", () => {
   it("costs an agent two calls and less than 4 KB of stdout for ten jobs", async () => {
     const { path } = workspace(
@@ -88,6 +90,24 @@ describe("a run of plain programs", () => {
     ]);
     // What git ignores in a job's own worktree is no work, and nobody reads it.
     expect(last("scratch")?.status).toBe("success");
+  });
+
+  it("says in the report where a job left its branch, and keeps its work all the same", async () => {
+    const repo = workspace([
+      program("stray", `git checkout -q --detach && ${COMMIT} && echo made > made.txt`, {
+        task: "implement",
+        isolation: "worktree",
+        checks: ["it is there"],
+        outputs: [{ path: "made.txt" }],
+      }),
+    ]);
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: repo.path }));
+    const state = stateOf(runDir);
+    const branch = state.jobs["stray"]?.branch ?? "";
+    const note = `stray: the job left \`${branch}\`; its commits were put back on the branch`;
+    expect(state.notes).toContain(note);
+    expect(readFileSync(join(runDir, "report.md"), "utf8")).toContain(note);
+    expect(repo.git("show", `${branch}:made.txt`)).toBe("made");
   });
 
   it("a rejected job rejects what stands on it and nothing else", async () => {
