@@ -3417,6 +3417,9 @@ async function verify(s, o, facts) {
       detail: committed.detail,
       patch: facts.seen
     });
+  const notes = committed.value?.notes ?? [];
+  if (notes.length > 0)
+    await s.commit(notes.map((note) => ({ type: "run", patch: {}, note: `${job.id}: ${note}` })));
   const judged2 = await layerOne(s, o, { changes, resultText: facts.resultText });
   const evidence = await evidencePatch(s, o, { judged: judged2, committed: committed.value });
   const patch = {
