@@ -83,4 +83,47 @@ describe("resuming a finished run", () => {
     expect(runs()).toEqual(["apart", "first", "first", "second", "second"]);
     expect(stateOf(runDir).notes).toContain("first runs again because output `out.txt` changed.");
   });
+
+  it("reviews again what was made again", async () => {
+    const repo = throwawayRepo({ ".gitignore": "plans/\n" });
+    const mock = { runtime: "mock", prompt: "do it", expected_output: "as asked" };
+    const jobs = [
+      {
+        ...{ ...mock, id: "made", task: "implement", checks: ["it is there"] },
+        ...{ owned_paths: ["out.txt"], outputs: [{ path: "out.txt" }] },
+        mock: [{ write: { path: "out.txt", content: "made\n" } }, { say: "wrote out.txt" }],
+      },
+      { ...mock, id: "look", task: "review", depends_on: ["made"], mock: [{ say: "No fault found." }] },
+    ];
+    writeFileSync(
+      join(repo.path, "jobs.json"),
+      JSON.stringify({ version: 1, outcome: "x", defaults: { timeout: "1m" }, jobs }),
+    );
+    repo.commit("spec");
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: repo.path }));
+    expect(stateOf(runDir).status).toBe("accepted");
+    const out = join(stateOf(runDir).jobs["made"]?.worktree ?? repo.path, "out.txt");
+    writeFileSync(out, "edited\n");
+    await tool().json(["resume", runDir], { cwd: repo.path });
+    const { jobs: now, notes, status } = stateOf(runDir);
+    expect(notes).toContain("made runs again because output `out.txt` changed.");
+    expect(notes).toContain("look runs again because `made` runs again.");
+    const attempts = (id: string): unknown[] =>
+      (now[id]?.attemptRecords ?? []).map(({ attempt, relation, acceptance }) => [
+        attempt,
+        relation,
+        acceptance,
+      ]);
+    expect([status, attempts("made"), attempts("look")]).toEqual([
+      "accepted",
+      [
+        [1, "first", "accepted"],
+        [2, "resume", "accepted"],
+      ],
+      [
+        [1, "first", "accepted"],
+        [2, "resume", "accepted"],
+      ],
+    ]);
+  });
 });
