@@ -27,6 +27,7 @@ const INSTALLED = [
   "node_modules/.bin/eslint",
   "node_modules/eslint/lib/api.js",
   "packages/a/node_modules/x/index.js",
+  "node_modules/x/tsconfig.json",
   "node_modules/.pnpm/x@1/node_modules/x/index.js",
   ".venv/lib/python3.12/site-packages/pytest/__init__.py",
   "venv/bin/pytest",
@@ -60,6 +61,7 @@ const WORK = [
   "docs/setup.md",
   "node_modules/.cache/babel/1.json",
   "node_modules/.vite/deps/x.js",
+  "node_modules/.cache/tool/tsconfig.json",
   "node_modules/.package-lock.json",
   "lib/environment.py",
 ];
