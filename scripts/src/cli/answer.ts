@@ -1,6 +1,8 @@
 /** Commands that answer what a run asks for: sent to its coordinator, applied once, followed by what is due next. */
 
 import { attach } from "../coordinator/attach.ts";
+import { decidedScope } from "../coordinator/decided-scope.ts";
+import type { CommandAnswer } from "../coordinator/inbox-apply.ts";
 import { sendCommand } from "../coordinator/send.ts";
 import type { RunView } from "../coordinator/view.ts";
 import { viewRun } from "../coordinator/view.ts";
@@ -57,19 +59,15 @@ export async function answer(
       ...(enough === undefined ? {} : { enough }),
     });
   const after = viewRun({ runDir, script: scriptOf(ctx) });
-  const view = after.ok ? after.value : opened.value;
+  return answered(after.ok ? after.value : opened.value, sent.answer);
+}
+
+function answered(view: RunView, { ok, code, message }: CommandAnswer): CommandResult {
   return {
-    exitCode: sent.answer.ok ? EXIT.done : EXIT.usage,
-    data: {
-      applied: sent.answer.ok,
-      code: sent.answer.code,
-      message: sent.answer.message,
-      ...summaryOf(view),
-    },
-    text: sent.answer.ok ? sent.answer.message : "",
-    diagnostics: sent.answer.ok
-      ? []
-      : [{ severity: "error", code: sent.answer.code, message: sent.answer.message }],
+    exitCode: ok ? EXIT.done : EXIT.usage,
+    data: { applied: ok, code, message, ...summaryOf(view) },
+    text: ok ? message : "",
+    diagnostics: ok ? [] : [{ severity: "error", code, message }],
     next: view.actions,
   };
 }
@@ -103,17 +101,39 @@ export function unknownJob(view: RunView, jobId: string | undefined): CommandRes
   ]);
 }
 
-/** A usage fault when the job does not wait for exactly this scope; nothing is stored then. */
-export function scopeProblem(view: RunView, jobId: string, scope: string): CommandResult | null {
-  const unknown = unknownJob(view, jobId);
-  if (unknown !== null) return unknown;
-  const block = view.state.jobs[jobId]?.block;
-  if (block?.code === "needs-approval" && block.scope === scope) return null;
-  const message =
-    block?.code === "needs-approval"
-      ? `\`${jobId}\` asks for another scope: \`${block.scope}\`. Read \`next\` again.`
-      : `\`${jobId}\` waits for no approval.`;
-  return failure(EXIT.usage, [{ severity: "error", code: "scope-not-asked", message }]);
+/**
+ * The user's word about one scope of one job, for `approve` and `deny`. What was decided before, or was never asked, is
+ * answered from the run's files: nothing is stored then, and no coordinator is started.
+ */
+export function answerScope(
+  ctx: CommandContext,
+  parsed: Parsed,
+  kind: "approve" | "deny",
+): Promise<CommandResult> | CommandResult {
+  const jobId = flagText(parsed, "job");
+  const scope = flagText(parsed, "scope");
+  if (jobId === undefined) return missing("--job JOB", "as in the action of `next`");
+  if (scope === undefined) return missing("--scope SHA256", "as in the action of `next`");
+  return answer(ctx, parsed.args[0], (view) => {
+    const unknown = unknownJob(view, jobId);
+    if (unknown !== null) return unknown;
+    const decided = decidedScope({
+      jobId,
+      block: view.state.jobs[jobId]?.block ?? null,
+      approvals: view.state.approvals,
+      scope,
+      decision: kind === "approve" ? "approved" : "denied",
+    });
+    if (decided !== null) return answered(view, decided);
+    return {
+      kind,
+      jobId,
+      scope,
+      actor: view.state.harness.name,
+      attested: !ctx.env.stdoutIsTty,
+      note: flagText(parsed, "note") ?? null,
+    };
+  });
 }
 
 /** `--job` and `--attempt` of a native command, or the usage fault. */

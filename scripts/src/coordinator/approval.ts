@@ -11,6 +11,7 @@ import { type ApprovalPlace, placeOfAttempt, withApprovalPlace } from "./approva
 import { authorityText } from "./authority.ts";
 import { fixedBriefSha256 } from "./briefing.ts";
 import { changedScope, type ScopeFile, scriptsOfScope } from "./check-scripts.ts";
+import { deniedText } from "./decided-scope.ts";
 import { runPreview } from "./preview.ts";
 import { jobState, type Session, worktreePath } from "./session.ts";
 import { traceGate } from "./trace-points.ts";
@@ -90,10 +91,6 @@ async function decideIn(s: Session, job: PlanJob, place: ApprovalPlace): Promise
     scope,
   });
 }
-
-/** A no is the last word on its scope; the spec of a run never changes, so what else could change it is named. */
-export const deniedText = (jobId: string, at: string): string =>
-  `The user denied this scope (${at}), and the same scope is not asked for again in this run. A changed spec needs a new run; when what \`${jobId}\` depends on or a script that it runs changed, \`resume --retry ${jobId}\` asks for the new scope.`;
 
 const block = (jobId: string, value: { code: string; detail: string; scope?: string }): Gate => ({
   pass: false,

@@ -7,7 +7,8 @@ import { isoTime } from "../host/clock.ts";
 import type { RoundOutcome } from "../prove/accept.ts";
 import type { InboxCommand } from "../state/inbox.ts";
 import type { JournalRecord } from "../state/records.ts";
-import { approvalWords, deniedText } from "./approval.ts";
+import { approvalWords } from "./approval.ts";
+import { decidedScope, deniedText } from "./decided-scope.ts";
 import { endRejected } from "./dependents.ts";
 import {
   cancelNative,
@@ -129,15 +130,15 @@ async function decideApproval(
   job: PlanJob,
   command: Extract<InboxCommand, { kind: "approve" | "deny" }>,
 ): Promise<CommandAnswer> {
-  const block = jobState(s, job.id).block;
-  if (block?.code !== "needs-approval" || block.scope !== command.scope)
-    return refuse(
-      "scope-not-asked",
-      block?.code === "needs-approval"
-        ? `\`${job.id}\` now asks for another scope: \`${block.scope}\`. Read \`next\` again.`
-        : `\`${job.id}\` waits for no approval.`,
-    );
   const decision = command.kind === "approve" ? "approved" : "denied";
+  const decided = decidedScope({
+    jobId: job.id,
+    block: jobState(s, job.id).block,
+    approvals: s.store.state.approvals,
+    scope: command.scope,
+    decision,
+  });
+  if (decided !== null) return decided;
   const at = isoTime(s.clock.now());
   await s.commit([
     {

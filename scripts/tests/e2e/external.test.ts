@@ -2,7 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { lockOwner } from "../../src/state/lock.ts";
+import { systemClock } from "../../src/host/clock.ts";
+import { pendingCommands } from "../../src/state/inbox.ts";
+import { acquireLock, lockOwner } from "../../src/state/lock.ts";
 import { temporaryFolder, throwawayRepo } from "../support/throwaway-repo.ts";
 import { builtTool, runDirOf, stateOf } from "../support/tool.ts";
 
@@ -44,6 +46,39 @@ function scene(preview = "echo would deploy", work = "exit 1") {
   };
 }
 
+/** Holds the run until each of several clients has put its command down: none is answered before all are there. */
+async function atOnce<T>(runDir: string, clients: number, start: () => Promise<T>[]): Promise<T[]> {
+  const lock = await eventually(() => {
+    const got = acquireLock({ runDir, clock: systemClock });
+    return got.ok ? got.value : null;
+  });
+  const answers = start();
+  await eventually(() => (pendingCommands(runDir).length === clients ? true : null));
+  lock.release();
+  return Promise.all(answers);
+}
+
+interface Said {
+  readonly exit: number | null;
+  readonly applied: boolean;
+  readonly code: string;
+  readonly message: string;
+}
+
+function said(output: { readonly code: number | null; readonly data: unknown }): Said {
+  const { applied, code, message } = output.data as Said;
+  return { exit: output.code, applied, code, message };
+}
+
+const byCode = (a: Said, b: Said): number => a.code.localeCompare(b.code);
+
+const alreadyText = (decision: string, at: string | undefined): string =>
+  `This scope of \`deploy\` was ${decision} already (${at}); nothing changed.`;
+const tooLateText = (at: string): string =>
+  `This scope of \`deploy\` was approved already (${at}), so a denial comes too late. While the job runs, \`cancel --job deploy\` stops it.`;
+const deniedText = (at: string | undefined): string =>
+  `The user denied this scope (${at}), and the same scope is not asked for again in this run. A changed spec needs a new run; when what \`deploy\` depends on or a script that it runs changed, \`resume --retry deploy\` asks for the new scope.`;
+
 describe("work with an effect outside", () => {
   it("asks again for each further attempt, and takes no old word for it", async () => {
     const { call, ran, scopeOf } = scene();
@@ -60,27 +95,86 @@ describe("work with an effect outside", () => {
     const second = scopeOf(runDir);
     expect(second).not.toBe(first);
     const old = await call("approve", runDir, "--job", "deploy", "--scope", first);
-    expect([old.code, ran()]).toEqual([2, 1]);
+    expect([said(old), ran()]).toEqual([
+      {
+        exit: 2,
+        applied: false,
+        code: "scope-not-asked",
+        message: `\`deploy\` asks for another scope: \`${second}\`. Read \`next\` again.`,
+      },
+      1,
+    ]);
     await call("approve", runDir, "--job", "deploy", "--scope", second);
     expect([(await call("wait", runDir)).code, ran()]).toEqual([1, 2]);
   });
 
-  it("tells each of several clients that answer at once what became of its answer, and runs once", async () => {
+  it("takes the same word of two clients at once as one, and runs once", async () => {
     const { call, ran, scopeOf } = scene();
     const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
-    const decide = (word: string) => call(word, runDir, "--job", "deploy", "--scope", scopeOf(runDir));
-    const told = await Promise.all(["approve", "deny", "approve"].map(decide));
-    const codes = told.map(({ code, diagnostics }) => [code, diagnostics.map((one) => one.code)]);
-    // Whoever came first decided; nobody is told that the answer still waits for a coordinator.
-    for (const one of codes)
-      expect([
-        [0, []],
-        [2, ["scope-not-asked"]],
-        [2, ["scope-denied"]],
-      ]).toContainEqual(one);
-    expect(codes).toContainEqual([0, []]);
+    const scope = scopeOf(runDir);
+    const told = await atOnce(runDir, 2, () =>
+      ["one", "two"].map((note) =>
+        call("approve", runDir, "--job", "deploy", "--scope", scope, "--note", note),
+      ),
+    );
+    const [approval] = stateOf(runDir).approvals;
+    expect(told.map(said).sort(byCode)).toEqual([
+      { exit: 0, applied: true, code: "already-decided", message: alreadyText("approved", approval?.at) },
+      { exit: 0, applied: true, code: "applied", message: "`deploy` may run with exactly this scope." },
+    ]);
+    expect(told.map(({ diagnostics }) => diagnostics)).toEqual([[], []]);
     await call("wait", runDir);
-    expect(ran()).toBe(stateOf(runDir).jobs["deploy"]?.reason === "denied" ? 0 : 1);
+    expect([stateOf(runDir).approvals.length, ran()]).toEqual([1, 1]);
+  });
+
+  it("tells the client whose word came after the opposite one what was decided", async () => {
+    const { call, ran, scopeOf } = scene();
+    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    const scope = scopeOf(runDir);
+    const decide = (word: string) => call(word, runDir, "--job", "deploy", "--scope", scope);
+    const told = await atOnce(runDir, 2, () => ["approve", "deny"].map(decide));
+    const { approvals } = stateOf(runDir);
+    const [{ decision, at } = { decision: null, at: "" }] = approvals;
+    const approved = decision === "approved";
+    expect(told.map(said)).toEqual(
+      approved
+        ? [
+            { exit: 0, applied: true, code: "applied", message: "`deploy` may run with exactly this scope." },
+            { exit: 2, applied: false, code: "scope-approved", message: tooLateText(at) },
+          ]
+        : [
+            {
+              exit: 2,
+              applied: false,
+              code: "scope-denied",
+              message: `This scope of \`deploy\` cannot be approved any more. ${deniedText(at)}`,
+            },
+            {
+              exit: 0,
+              applied: true,
+              code: "applied",
+              message: `\`deploy\` is blocked: denied. ${deniedText(at)}`,
+            },
+          ],
+    );
+    await call("wait", runDir);
+    expect([approvals.length, ran()]).toEqual([1, approved ? 1 : 0]);
+  });
+
+  it("takes a word given again later for the same one, starts nothing by it, and refuses the opposite", async () => {
+    const { call, ran, scopeOf } = scene();
+    const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
+    const scope = scopeOf(runDir);
+    const decide = (word: string) => call(word, runDir, "--job", "deploy", "--scope", scope);
+    await decide("approve");
+    await call("wait", runDir);
+    const { approvals, seq } = stateOf(runDir);
+    const at = approvals[0]?.at as string;
+    expect([said(await decide("approve")), said(await decide("deny"))]).toEqual([
+      { exit: 0, applied: true, code: "already-decided", message: alreadyText("approved", at) },
+      { exit: 2, applied: false, code: "scope-approved", message: tooLateText(at) },
+    ]);
+    expect([stateOf(runDir).seq, ran()]).toEqual([seq, 1]);
   });
 
   it("takes --yes for its first attempt alone", async () => {
@@ -94,12 +188,24 @@ describe("work with an effect outside", () => {
   it("never runs after a no", async () => {
     const { call, ran, scopeOf } = scene();
     const runDir = runDirOf(await call("run", "jobs.json", ...HARNESS));
-    const said = await call("deny", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
-    expect((said.data as { message: string }).message).toMatch(
-      /^`deploy` is blocked: denied\. The user denied this scope \(\S+\), and the same scope is not asked for again in this run\. A changed spec needs a new run; .*`resume --retry deploy` asks for the new scope\.$/,
+    const answer = await call("deny", runDir, "--job", "deploy", "--scope", scopeOf(runDir));
+    expect(said(answer).message).toBe(
+      `\`deploy\` is blocked: denied. ${deniedText(stateOf(runDir).approvals[0]?.at)}`,
     );
     const end = await call("wait", runDir);
     expect([end.code, stateOf(runDir).jobs["deploy"]?.block?.code, ran()]).toEqual([1, "denied", 0]);
+    const [denial] = stateOf(runDir).approvals;
+    const decide = (word: string) =>
+      call(word, runDir, "--job", "deploy", "--scope", denial?.scope as string);
+    expect([said(await decide("deny")), said(await decide("approve"))]).toEqual([
+      { exit: 0, applied: true, code: "already-decided", message: alreadyText("denied", denial?.at) },
+      {
+        exit: 2,
+        applied: false,
+        code: "scope-denied",
+        message: `This scope of \`deploy\` cannot be approved any more. ${deniedText(denial?.at)}`,
+      },
+    ]);
     await call("resume", runDir, "--retry", "deploy");
     expect([stateOf(runDir).jobs["deploy"]?.block?.code, ran()]).toEqual(["denied", 0]);
   });

@@ -250,14 +250,29 @@ describe("approval", () => {
     const wrong = await tool().json(["approve", runDir, "--job", "careful", "--scope", "0".repeat(64)], {
       cwd: path,
     });
-    expect(wrong.code).toBe(2);
-    expect(wrong.diagnostics[0]?.code).toBe("scope-not-asked");
+    expect([wrong.code, wrong.diagnostics]).toEqual([
+      2,
+      [
+        {
+          severity: "error",
+          code: "scope-not-asked",
+          message: `\`careful\` asks for another scope: \`${scope}\`. Read \`next\` again.`,
+        },
+      ],
+    ]);
     const right = await tool().json(
       ["approve", runDir, "--job", "careful", "--scope", scope, "--note", "agreed"],
       { cwd: path },
     );
     expect(right.code).toBe(0);
     await tool().json(["wait", runDir, "--for", "settled"], { cwd: path });
+    const never = await tool().json(["deny", runDir, "--job", "careful", "--scope", "0".repeat(64)], {
+      cwd: path,
+    });
+    expect([never.code, never.diagnostics]).toEqual([
+      2,
+      [{ severity: "error", code: "scope-not-asked", message: "`careful` waits for no approval." }],
+    ]);
     const state = stateOf(runDir);
     expect(standingOf(state)).toEqual({ careful: "success, accepted" });
     expect(state.approvals).toMatchObject([
