@@ -13,7 +13,7 @@ export interface Planted {
   readonly finds: string | null;
 }
 
-export const PLANTED_COUNT = 68;
+export const PLANTED_COUNT = 71;
 
 const REF = `${PAYLOAD_DIR}references/`;
 const skill = (frontmatter: string, body = ""): string =>
@@ -145,6 +145,22 @@ const IMPORTS: readonly Planted[] = [
     "a command that is listed must work",
   ),
   plant("file-length", "a file that grew too long", source("run/a.ts", "\n".repeat(401)), "401 lines"),
+  plant(
+    "pasted-commands",
+    "a path as it is",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the source of a file
+    source("run/a.ts", "const fix = `mv ${path} ${path}.old`;"),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the source of a file
+    "`mv ${path}` breaks at a blank: use quoteShell",
+  ),
+  plant(
+    "pasted-commands",
+    "a second path as it is, within a sentence",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the source of a file
+    source("run/a.ts", "const fix = `move it: mv ${quoteShell(path)} ${place}`;"),
+    "breaks at a blank",
+  ),
+  plant("pasted-commands", "no source at all", { "a.md": "" }, null),
 ];
 
 const DOCS: readonly Planted[] = [

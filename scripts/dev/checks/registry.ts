@@ -10,7 +10,7 @@ import { links, reachable } from "./links.ts";
 import { parity } from "./parity.ts";
 import { oneSkill, payloadFiles, topLink } from "./payload.ts";
 import { bodyTraps, frontmatter, namedCommands, sizes } from "./skill.ts";
-import { fileLength, notBuilt, productText } from "./sources.ts";
+import { fileLength, notBuilt, pastedCommands, productText } from "./sources.ts";
 import { tierParity } from "./tier-parity.ts";
 
 export const CHECKS: readonly Check[] = [
@@ -19,6 +19,7 @@ export const CHECKS: readonly Check[] = [
   pureFolders,
   notBuilt,
   fileLength,
+  pastedCommands,
   contracts,
   statedOnce,
   blocks,

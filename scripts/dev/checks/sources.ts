@@ -55,6 +55,32 @@ export const notBuilt: Check = {
   },
 };
 
+/** A command with a path in it, as a person is told to type it, up to the first value that is put in as it is. */
+const BARE_WORD =
+  /(?:[`&:;] ?)(?:mv|rm|cp|cd|chmod|du|git -C|git config|git worktree)\b[^`\n&]*?\$\{(?!quoteShell\()[^}]*\}/g;
+
+export const pastedCommands: Check = {
+  id: "pasted-commands",
+  promise: "a command that people are told to type takes its paths quoted for a shell",
+  step: "imports",
+  run(files): CheckResult {
+    const findings: Finding[] = [];
+    let looked = 0;
+    for (const [path, text] of matching(files, /^scripts\/src\/.*\.ts$/)) {
+      looked += 1;
+      findings.push(
+        ...hits(
+          path,
+          text,
+          BARE_WORD,
+          (hit) => `\`${hit.slice(1).trim()}\` breaks at a blank: use quoteShell`,
+        ),
+      );
+    }
+    return { looked, findings };
+  },
+};
+
 const FILE_LINES = 400;
 
 /** Longer files that were looked at and stay, with the reason. */

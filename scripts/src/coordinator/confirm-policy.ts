@@ -2,6 +2,7 @@
 
 import { dirname } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { TOOL } from "../core/tool-word.ts";
 import { type Clock, isoTime } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
@@ -99,6 +100,6 @@ function readStored(home: string): Result<ConfirmedFile, ConfirmFault> {
     : err({
         code: "confirmations-unreadable",
         message: `\`${path}\` ${parsed.error}: nothing is written over it.`,
-        fix: `move it away: mv ${path} ${path}.old`,
+        fix: `move it away: mv ${quoteShell(path)} ${quoteShell(path)}.old`,
       });
 }

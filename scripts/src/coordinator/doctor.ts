@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync } from "nod
 import { dirname, join } from "node:path";
 import { CONFIG_DIR } from "../core/layout.ts";
 import type { Inventory, RuntimeRecord } from "../core/runtime.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import type { Environment } from "../host/env.ts";
 import { explainNoRepo, findRepo, gitVersion, MIN_GIT } from "../host/git.ts";
 import type { TargetFinding } from "../run/find-targets.ts";
@@ -51,7 +52,7 @@ export const EXAMINED = [
 /** Heaviest first. */
 export async function findFaults(o: HostExamination): Promise<HostFault[]> {
   const found = [
-    ...nodeFaults(o.node),
+    ...nodeFaults(o),
     ...(await gitFaults(o.env)),
     ...folderFaults(o),
     ...diskFaults(o),
@@ -81,14 +82,14 @@ const note = (subject: string, what: string, fix: string | null): HostFault => (
 /** The oldest Node that the tool is tested on. */
 const MIN_NODE = [20, 19] as const;
 
-const nodeFaults = ([major, minor]: readonly [number, number]): HostFault[] =>
+const nodeFaults = ({ node: [major, minor], own }: HostExamination): HostFault[] =>
   major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])
     ? []
     : [
         fault(
           "node",
           `Node ${major}.${minor} is older than ${MIN_NODE.join(".")}, which this tool needs.`,
-          "npx --yes node@22 --version",
+          own("doctor").replace(/^node /, "npx --yes node@22 "),
         ),
       ];
 
@@ -139,8 +140,8 @@ async function gitFaults(env: Environment): Promise<HostFault[]> {
     notes.push(
       note(
         "git",
-        "Submodules are not checked out in worktrees: a spec says so with `worktree_setup`.",
-        "worktree_setup: [{command: git, args: [submodule, update, --init]}]",
+        "Submodules are not checked out in worktrees unless the spec says so: `worktree_setup: [{command: git, args: [submodule, update, --init]}]`.",
+        null,
       ),
     );
   return notes;
@@ -163,7 +164,9 @@ function packageCommand(name: string, env: Environment): string | null {
 
 function folderFaults({ env, root }: HostExamination): HostFault[] {
   const shut = (path: string, why: string): HostFault[] =>
-    isWritable(path) ? [] : [fault("folder", `\`${path}\` is not writable: ${why}.`, `chmod u+rwx ${path}`)];
+    isWritable(path)
+      ? []
+      : [fault("folder", `\`${path}\` is not writable: ${why}.`, `chmod u+rwx ${quoteShell(path)}`)];
   return [
     ...shut(root, "a run directory cannot be made there"),
     ...shut(env.tmp, "runtimes cannot be asked, they are probed there"),
@@ -190,7 +193,7 @@ function diskFaults({ env, root }: HostExamination): HostFault[] {
     const free = freeBytes(path);
     if (free === null || free >= DISK.noteBelow) return [];
     const what = `\`${path}\` has ${Math.floor(free / 1024 / 1024)} MB left: worktrees and captures need room.`;
-    const fix = `du -xsh ${path}/* | sort -h | tail`;
+    const fix = `du -xsh ${quoteShell(path)}/* | sort -h | tail`;
     return [free < DISK.faultBelow ? fault("disk", what, fix) : note("disk", what, fix)];
   });
 }
@@ -227,13 +230,7 @@ function recordFaults(record: RuntimeRecord, o: HostExamination): HostFault[] {
   // What the question of `--smoke` showed is said once, by `smokeFaults`.
   const told = o.smokes?.some((smoke) => !smoke.ok && smoke.runtime === id) === true;
   if (record.authenticated === false && !told)
-    found.push(
-      fault(
-        id,
-        "not logged in: every job on it would end as AUTH.",
-        loginCommand(id) ?? `${id} (log in once, on a terminal)`,
-      ),
-    );
+    found.push(fault(id, "not logged in: every job on it would end as AUTH.", logIn(record)));
   else if (record.state === "unavailable" && !told) found.push(unusable(record, o));
   if (record.reason === "sandbox-missing")
     found.push(
@@ -271,16 +268,27 @@ function unusable(record: RuntimeRecord, o: HostExamination): HostFault {
     return fault(
       id,
       "does not answer `--version` or `--help` with its input closed: a job on it would hang.",
-      `${record.binary ?? id} --version </dev/null`,
+      `${quoteShell(record.binary ?? id)} --version </dev/null`,
     );
-  if (reason?.startsWith("flag-missing") === true)
-    return fault(
-      id,
-      `its live help does not list what a job needs (${reason.slice("flag-missing: ".length)}): another release or another program of that name.`,
-      o.own("onboard", id),
-    );
+  if (reason?.startsWith("flag-missing") === true) {
+    const missing = reason.slice("flag-missing: ".length);
+    return SHIPPED.some((adapter) => adapter.id === id)
+      ? fault(
+          id,
+          `its live help does not list what a job needs (${missing}): another release or another program of that name.`,
+          o.own("onboard", id),
+        )
+      : fault(
+          id,
+          `its live help does not list what its entry in \`runtimes.yaml\` names (${missing}): correct the entry, then look again.`,
+          o.own("probe", id),
+        );
+  }
   return fault(id, `unusable here: ${reason ?? "its probe failed"}.`, o.own("probe", id));
 }
+
+/** Where nobody recorded the login, the program itself is where its user looks for it. */
+const logIn = ({ id, binary }: RuntimeRecord): string => loginCommand(id) ?? quoteShell(binary ?? id);
 
 const keysOf = (id: string): readonly string[] =>
   SHIPPED.find((adapter) => adapter.id === id)?.providerEnv ?? [];
@@ -323,7 +331,7 @@ function envFileNotes({ root }: HostExamination): HostFault[] {
     note(
       ".env",
       `\`${join(root, ".env")}\` holds ${[...new Set(names)].map((name) => `\`${name}\``).join(", ")}: a CLI that reads it bills jobs in this checkout by that key (jobs in a worktree do not see it).`,
-      `mv ${join(root, ".env")} ${join(root, ".env.off")}`,
+      `mv ${quoteShell(join(root, ".env"))} ${quoteShell(join(root, ".env.off"))}`,
     ),
   ];
 }
@@ -331,20 +339,19 @@ function envFileNotes({ root }: HostExamination): HostFault[] {
 const targetNotes = (targets: readonly TargetFinding[]): HostFault[] =>
   targets.map((one) => note(one.id, targetText(one).slice(one.id.length + 2), null));
 
-function smokeFaults({ smokes, own }: HostExamination): HostFault[] {
+function smokeFaults({ smokes, own, root }: HostExamination): HostFault[] {
   return (smokes ?? [])
     .filter((smoke) => !smoke.ok)
     .map((smoke) => {
-      const { runtime, failureClass, detail } = smoke;
+      const { runtime, failureClass, detail, record } = smoke;
       const said = detail === null ? "" : ` (${detail})`;
       if (failureClass === "TRUST")
         return fault(
           runtime,
-          `unusable: trust. In a worktree it never saw it asks whether to trust the folder, and nobody answers${said}.`,
-          `${runtime} (once, on a terminal, in the workspace: answer its question)`,
+          `unusable: trust. In a worktree it never saw it asks whether to trust the folder, and nobody answers${said}. Answer it once, on a terminal.`,
+          `cd ${quoteShell(root)} && ${quoteShell(record.binary ?? runtime)}`,
         );
-      if (failureClass === "AUTH")
-        return fault(runtime, `its login was refused${said}.`, loginCommand(runtime) ?? runtime);
+      if (failureClass === "AUTH") return fault(runtime, `its login was refused${said}.`, logIn(record));
       return fault(
         runtime,
         `one tiny question ended as ${failureClass ?? "UNKNOWN"}${said}.`,

@@ -8,6 +8,7 @@ import type { PolicyFile } from "../core/generated/policy.ts";
 import type { DeclaredRuntime } from "../core/generated/runtimes-config.ts";
 import { CONFIG_DIR } from "../core/layout.ts";
 import { looksSecretName } from "../core/secret-patterns.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { TOOL } from "../core/tool-word.ts";
 import { sha256 } from "../host/files.ts";
 import { type PolicyLayer, SHOWN_DIGEST } from "../plan/capability.ts";
@@ -267,7 +268,7 @@ function readConfirmed(home: string, diagnostics: Diagnostic[]): Set<string> {
     code: "confirmations-unreadable",
     file: path,
     message: `\`${path}\` ${parsed.error}: no entry of a project counts as confirmed.`,
-    fix: `mv ${path} ${path}.old`,
+    fix: `mv ${quoteShell(path)} ${quoteShell(path)}.old`,
   });
   return new Set();
 }

@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { quoteShell } from "../core/shell-quote.ts";
 import { systemEnvironment } from "./env.ts";
 import { exec } from "./exec.ts";
 
@@ -280,7 +281,7 @@ export async function explainNoRepo(cwd: string): Promise<NoRepo> {
     return {
       code: "unsafe-ownership",
       detail: `git does not trust the repository at \`${cwd}\`: it belongs to another user`,
-      fix: `git config --global --add safe.directory ${cwd}`,
+      fix: `git config --global --add safe.directory ${quoteShell(cwd)}`,
     };
   if (/not a git repository/.test(answer.stderr))
     return {

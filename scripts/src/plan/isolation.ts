@@ -2,6 +2,7 @@
  * Which jobs get a worktree of their own, whatever the spec says, and who decided it. Isolation only grows: a job that
  * depends on an isolated writer must see its branch, and a writer below an isolated job must have one to be merged.
  */
+import { quoteShell } from "../core/shell-quote.ts";
 import { type RiskTier, riskAtLeast } from "../core/tiers.ts";
 import type { Raise } from "./controls.ts";
 import type { JobGraph } from "./job-graph.ts";
@@ -62,19 +63,15 @@ export function worktreeProblem(
   if (repo === null)
     return {
       code: "no-git",
-      detail: `needs its own worktree, but \`${cwd}\` is in no git repository; run: git -C ${shellWord(cwd)} init && git -C ${shellWord(cwd)} add -A && git -C ${shellWord(cwd)} commit -m "Base"`,
+      detail: `needs its own worktree, but \`${cwd}\` is in no git repository; run: git -C ${quoteShell(cwd)} init && git -C ${quoteShell(cwd)} add -A && git -C ${quoteShell(cwd)} commit -m "Base"`,
     };
   if (repo.baseCommit === null)
     return {
       code: "no-base-commit",
-      detail: `needs its own worktree, but \`${repo.topLevel}\` has no commit to start from; run: git -C ${shellWord(repo.topLevel)} add -A && git -C ${shellWord(repo.topLevel)} commit --allow-empty -m "Base"`,
+      detail: `needs its own worktree, but \`${repo.topLevel}\` has no commit to start from; run: git -C ${quoteShell(repo.topLevel)} add -A && git -C ${quoteShell(repo.topLevel)} commit --allow-empty -m "Base"`,
     };
   return null;
 }
-
-/** One word for a POSIX shell; only for commands that people copy, never for running one. */
-export const shellWord = (text: string): string =>
-  /^[A-Za-z0-9_./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 function ownIsolation(wish: IsolationWish): EffectiveIsolation {
   const worktree = (origin: IsolationOrigin): EffectiveIsolation => ({ isolation: "worktree", origin });

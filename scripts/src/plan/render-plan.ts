@@ -1,8 +1,8 @@
 /** A plan as text for people and agents, as a mermaid diagram and as DOT. Short first: everything else is in the JSON. */
 import type { Candidate, PlanJob } from "../core/generated/graph.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import type { PlanGraph } from "./build-plan.ts";
 import type { GateReport } from "./gate.ts";
-import { shellWord } from "./isolation.ts";
 import { candidateName } from "./route-words.ts";
 
 /** Jobs with equal lines are told together, and at most this many lines of a kind are. */
@@ -192,7 +192,7 @@ function arbiterText(graph: PlanGraph): string {
 }
 
 const commandText = (command: GateReport["commands"][number]): string =>
-  `${command.kind} [${clip(command.jobs.join(", "), 60)}]: ${clip(command.argv.map(shellWord).join(" "), 200)}`;
+  `${command.kind} [${clip(command.jobs.join(", "), 60)}]: ${clip(command.argv.map(quoteShell).join(" "), 200)}`;
 
 const providerText = (one: GateReport["providers"][number]): string =>
   `${one.provider ?? "a provider it does not name"}, through ${one.runtime} (${one.role}): ${clip(one.jobs.join(", "), 60)}`;

@@ -13,8 +13,7 @@
  *   branch, so committing it is refused (`submodule-changed`);
  * - git LFS: pointer files are checked out as they are, without the filter program and without a download; committing uses
  *   the repository's own filter;
- * - names that are not ASCII, or not even UTF-8: kept byte for byte;
- * - sparse checkout of the user: inherited by git;
+ * - sparse checkout of the user: inherited by git; names that are not ASCII, or not even UTF-8: kept byte for byte;
  * - a branch named `orchestrate` or `orchestrate/<run>` makes ours impossible: `branch-conflict`.
  */
 import {
@@ -29,6 +28,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
+import { quoteShell } from "../core/shell-quote.ts";
 import { ensureDir, errorCode } from "../host/files.ts";
 import { git, resolveAll } from "../host/git.ts";
 import { withRepoLock } from "../host/repo-lock.ts";
@@ -103,7 +103,7 @@ async function checkPlace(
   if (admin?.locked !== null && admin !== null)
     return err({
       code: "worktree-locked",
-      detail: `\`${input.path}\` is registered as a locked worktree${admin.locked === "" ? "" : ` (${admin.locked})`}; run \`git worktree unlock ${input.path}\` if nobody needs it`,
+      detail: `\`${input.path}\` is registered as a locked worktree${admin.locked === "" ? "" : ` (${admin.locked})`}; run \`git worktree unlock ${quoteShell(input.path)}\` if nobody needs it`,
     });
   const parts = input.branch.split("/");
   const shorter = parts.slice(0, -1).map((_, i) => `refs/heads/${parts.slice(0, i + 1).join("/")}`);

@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RISK_TIERS } from "../../src/core/tiers.ts";
-import {
-  effectiveIsolation,
-  type IsolationWish,
-  shellWord,
-  worktreeProblem,
-} from "../../src/plan/isolation.ts";
+import { effectiveIsolation, type IsolationWish, worktreeProblem } from "../../src/plan/isolation.ts";
 import { buildJobGraph, type JobGraph } from "../../src/plan/job-graph.ts";
 import { property } from "./plan-support.ts";
 
@@ -187,12 +182,5 @@ describe("where no worktree can be made", () => {
         'needs its own worktree, but `/repo` has no commit to start from; run: git -C /repo add -A && git -C /repo commit --allow-empty -m "Base"',
     });
     expect(worktreeProblem("/repo", { topLevel: "/repo", baseCommit: "1" })).toBeNull();
-  });
-
-  it("words for people's shells are quoted", () => {
-    expect(shellWord("a/b.c")).toBe("a/b.c");
-    expect(shellWord("it's")).toBe("'it'\\''s'");
-    expect(shellWord("")).toBe("''");
-    expect(shellWord("$(x)")).toBe("'$(x)'");
   });
 });
