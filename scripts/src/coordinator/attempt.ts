@@ -6,6 +6,7 @@ import { isoTime } from "../host/clock.ts";
 import { ensureDir, writePrivate } from "../host/files.ts";
 import type { ProcessIdentity } from "../host/identity.ts";
 import type { Fingerprint } from "../run/changes.ts";
+import type { RepoMarks } from "../run/repo-marks.ts";
 import { type SuperviseResult, superviseProcess } from "../run/supervise.ts";
 import type { Adapter, ExitFacts, ObservedState, Settlement, StartPlan } from "../runtimes/adapter.ts";
 import { ownUsage, planSession, recordSession } from "./agent-sessions.ts";
@@ -22,6 +23,7 @@ import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import type { Startup } from "./look-again.ts";
 import { watchAttempt } from "./plane-watch.ts";
+import { marksOf, noteMoves } from "./repo-moves.ts";
 import type { LiveAttempt } from "./scheduler.ts";
 import { attemptMarker, jobDir, jobFile, jobState, type Session, supervisorScratch } from "./session.ts";
 import { traceDispatch, traceEnd } from "./trace-points.ts";
@@ -54,7 +56,7 @@ export async function runAttempt(
 
   const prepared = await prepare(s, { job, ordinal, agent: adapter.agent });
   if (!prepared.ok) return endWithBlock(s, job, ordinal, prepared.block);
-  const { place, briefing, before } = prepared;
+  const { place, briefing, before, marks } = prepared;
   const outdated = await changedSinceApproval(s, job, { approved, place });
   if (outdated !== null) return endWithBlock(s, job, ordinal, outdated);
   const session = planSession(s, job, { adapter, place });
@@ -111,6 +113,7 @@ export async function runAttempt(
   rmSync(supervisorScratch(s, job.id, ordinal), { recursive: true, force: true });
   const peers = s.observation.leave(job);
   if (s.store.failed !== null) return;
+  await noteMoves(s, job, { ordinal, place, before: marks });
   const { result, observed, settlement, exit, firstEventMs } = execution;
   const seen = {
     firstEventMs,
@@ -198,7 +201,7 @@ async function prepare(
   s: Session,
   o: { job: PlanJob; ordinal: number; agent: boolean },
 ): Promise<
-  | { ok: true; place: Workplace; briefing: Briefing; before: Fingerprint }
+  | { ok: true; place: Workplace; briefing: Briefing; before: Fingerprint; marks: RepoMarks | null }
   | { ok: false; block: { code: string; detail: string } }
 > {
   const { job, ordinal } = o;
@@ -226,7 +229,7 @@ async function prepare(
   ensureDir(jobDir(s.runDir, job.id));
   if (deliversBrief(job, o.agent)) writePrivate(jobFile(s.runDir, job.id, "prompt"), briefing.value.text);
   s.observation.enter(job, place.value.root);
-  const before = await s.observation.measure(place.value);
+  const [before, marks] = await Promise.all([s.observation.measure(place.value), marksOf(place.value)]);
   if ((before.kind === "too-large" || before.kind === "unreadable") && job.writer)
     return {
       ok: false,
@@ -238,7 +241,7 @@ async function prepare(
             : `git cannot read the state of \`${place.value.root}\`, so a writer's changes could not be checked. See \`git status\` there.`,
       },
     };
-  return { ok: true, place: place.value, briefing: briefing.value, before };
+  return { ok: true, place: place.value, briefing: briefing.value, before, marks };
 }
 
 interface Execution {

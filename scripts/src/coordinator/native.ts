@@ -6,6 +6,7 @@ import { isoTime } from "../host/clock.ts";
 import { ensureDir, readTextIfPresent, replaceFile, writePrivate } from "../host/files.ts";
 import type { WindowPeer } from "../prove/verify.ts";
 import { decodeFingerprint, encodeFingerprint, type Fingerprint } from "../run/changes.ts";
+import type { RepoMarks } from "../run/repo-marks.ts";
 import type { ExitFacts, Settlement } from "../runtimes/adapter.ts";
 import { changedSinceApproval } from "./approval.ts";
 import { blankAttempt } from "./blank.ts";
@@ -16,6 +17,7 @@ import { endWithBlock, endWithFailure } from "./failure.ts";
 import { judgeAttempt } from "./judge.ts";
 import { nativeFiles } from "./next-actions.ts";
 import { peerOf } from "./observation.ts";
+import { marksOf, noteMoves } from "./repo-moves.ts";
 import { attemptRecord, jobDir, jobFile, jobState, nativeFile, type Session } from "./session.ts";
 import { traceDispatch, traceEnd } from "./trace-points.ts";
 import { baseCommitOf, knownWorkplace, makeWorkplace } from "./workplace.ts";
@@ -28,6 +30,8 @@ interface NativeFile {
   readonly briefSha256: string;
   readonly inputs: { path: string; sha256: string; bytes: number; fromJob: string | null }[];
   readonly fingerprint: string;
+  /** Absent without a worktree, and in files of older versions. */
+  readonly marks?: RepoMarks;
 }
 
 export async function openNativeAttempt(
@@ -89,13 +93,14 @@ export async function openNativeAttempt(
   ensureDir(jobDir(s.runDir, job.id));
   writePrivate(nativeFiles(s.runDir, job.id, ordinal).promptFile, briefing.value.text);
   s.observation.enter(job, place.value.root);
-  const before = await s.observation.measure(place.value);
+  const [before, marks] = await Promise.all([s.observation.measure(place.value), marksOf(place.value)]);
   const kept: NativeFile = {
     jobId: job.id,
     attempt: ordinal,
     briefSha256: briefing.value.sha256,
     inputs: [...briefing.value.inputs],
     fingerprint: encodeFingerprint(before),
+    ...(marks === null ? {} : { marks }),
   };
   replaceFile(nativeFile(s.runDir, job.id, ordinal), `${JSON.stringify(kept)}\n`);
   s.nativeOpen.add(job.id);
@@ -151,6 +156,7 @@ export async function finishNative(
       reason: "native-record-missing",
       detail: `\`${nativeFile(s.runDir, job.id, o.ordinal)}\` is missing or damaged, so what the subagent changed cannot be measured.`,
     });
+  await noteNativeMoves(s, job, o.ordinal, kept);
   const now = s.clock.now();
   const settlement: Settlement = {
     ok: true,
@@ -225,11 +231,13 @@ export async function failNative(
   o: { ordinal: number; failureClass: FailureClass; message: string },
 ): Promise<void> {
   s.nativeOpen.delete(job.id);
+  await noteNativeMoves(s, job, o.ordinal, readKept(s, job.id, o.ordinal));
   await endWithFailure(s, job, o.ordinal, { failureClass: o.failureClass, detail: o.message });
 }
 
 export async function cancelNative(s: Session, job: PlanJob, ordinal: number): Promise<void> {
   s.nativeOpen.delete(job.id);
+  await noteNativeMoves(s, job, ordinal, readKept(s, job.id, ordinal));
   await endWithBlock(s, job, ordinal, {
     code: "cancelled",
     detail: "The harness confirmed that it stopped the subagent.",
@@ -302,11 +310,19 @@ export function keepLateResult(s: Session, jobId: string, text: string): string 
   }
 }
 
-function readKept(
-  s: Session,
-  jobId: string,
-  ordinal: number,
-): { file: NativeFile; fingerprint: Fingerprint } | null {
+async function noteNativeMoves(s: Session, job: PlanJob, ordinal: number, kept: Kept | null): Promise<void> {
+  const attempt = attemptRecord(s, job.id, ordinal);
+  if (attempt.startedAt === null) return;
+  const place = knownWorkplace(s, job, attempt);
+  await noteMoves(s, job, { ordinal, place, before: kept?.file.marks ?? null });
+}
+
+interface Kept {
+  readonly file: NativeFile;
+  readonly fingerprint: Fingerprint;
+}
+
+function readKept(s: Session, jobId: string, ordinal: number): Kept | null {
   try {
     const text = readTextIfPresent(nativeFile(s.runDir, jobId, ordinal));
     if (text === null) return null;

@@ -92,7 +92,7 @@ function repoOf(job: PlanJob): Result<{ repo: string; commonDir: string }, Workp
       code: "no-git",
       detail: `\`${job.cwd}\` is not inside a git repository; run \`git init\` and commit once.`,
     });
-  const gitDir = gitDirOf(repo);
+  const gitDir = checkoutGitDir(repo);
   return gitDir === null
     ? err({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` })
     : ok({ repo, commonDir: commonDirOf(gitDir) });
@@ -103,7 +103,7 @@ export function knownWorkplace(s: Session, job: PlanJob, attempt: Attempt): Work
   const state = jobState(s, job.id);
   if (state.worktree === null || state.branch === null || job.repo === null)
     return sharedWorkplace(s, job).value;
-  const gitDir = gitDirOf(job.repo);
+  const gitDir = checkoutGitDir(job.repo);
   const commonDir = gitDir === null ? job.repo : commonDirOf(gitDir);
   return {
     cwd: join(state.worktree, relative(job.repo, job.cwd)),
@@ -121,7 +121,7 @@ function sharedWorkplace(s: Session, job: PlanJob): { readonly ok: true; readonl
   return ok({
     cwd: job.cwd,
     root,
-    gitDir: job.repo === null ? null : gitDirOf(job.repo),
+    gitDir: job.repo === null ? null : checkoutGitDir(job.repo),
     worktree: null,
     baseCommit: baseCommitOf(s, job),
     notes: [],
@@ -194,7 +194,7 @@ const snapshotName = (runId: string, jobId: string, attempt: number): string =>
   `refs/orchestrate/${runId}/${jobId}/attempt-${attempt}`;
 
 /** The git directory of a checkout: `.git` itself, or where the `.git` file of a linked worktree points. */
-function gitDirOf(topLevel: string): string | null {
+export function checkoutGitDir(topLevel: string): string | null {
   const path = join(topLevel, ".git");
   try {
     if (statSync(path).isDirectory()) return path;
@@ -207,7 +207,7 @@ function gitDirOf(topLevel: string): string | null {
 
 /** Where all worktrees of a checkout's repository are registered. */
 export function commonDirOfRepo(repo: string): string {
-  const gitDir = gitDirOf(repo);
+  const gitDir = checkoutGitDir(repo);
   return gitDir === null ? repo : commonDirOf(gitDir);
 }
 
