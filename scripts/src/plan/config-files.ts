@@ -104,6 +104,7 @@ function checkRuntimes(runtimes: readonly DeclaredRuntime[], say: Say): void {
     const args = [...(runtime.argv ?? []), ...(flags?.read_only ?? []), ...(flags?.workspace_write ?? [])];
     checkCommand({ command: runtime.command, args }, path, say, runtime.bypass_flags);
     checkHoles(runtime, path, say);
+    checkFailures(runtime, path, say);
     checkVariables(runtime.env_allow ?? [], [...path, "env_allow"], say);
     checkVariables(runtime.provider_env ?? [], [...path, "provider_env"], say);
     checkProgram(runtime, path, say);
@@ -122,6 +123,18 @@ function checkHoles(runtime: DeclaredRuntime, path: Path, say: Say): void {
             fix: "use one of them",
           },
         );
+}
+
+/** Nothing would be compared, and the rule would call every end a failure. */
+function checkFailures(runtime: DeclaredRuntime, path: Path, say: Say): void {
+  for (const [index, { match }] of (runtime.failures ?? []).entries())
+    if (match.equals !== undefined && match.path === undefined)
+      say(
+        "incomplete-pair",
+        [...path, "failures", index, "match", "equals"],
+        "`equals` compares what is at a `path`, and there is none",
+        { fix: "add `path`, or use `contains`, `exit_code` or `stderr_contains`" },
+      );
 }
 
 /** What only something with a model inside can have. */

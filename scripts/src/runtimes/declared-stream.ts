@@ -72,7 +72,7 @@ function readLine(spec: DeclaredRuntime, state: ObservedState, line: JsonObject)
           ? { ok: true, message: null, status: null, code: null }
           : state.terminal,
   };
-  return observed(next, {}, [
+  return observed(withPlacesSeen(spec, next, line), {}, [
     ...(said === null ? [] : [messageEvent(said)]),
     ...(fault === null ? [] : [errorEvent(fault, failure)]),
     ...(usage === null ? [] : [usageEvent(usage)]),
@@ -114,33 +114,47 @@ function usageAt(line: JsonObject, path: string): AttemptUsage | null {
 
 type Failures = NonNullable<DeclaredRuntime["failures"]>;
 
-/** The operator's own reading of this line. A rule about the exit or stderr is not about a line. */
+type Match = Failures[number]["match"];
+
+/** A rule that is decided when the process has ended, whatever it says of a line. */
+const isAboutTheEnd = (match: Match): boolean =>
+  match.exit_code !== undefined || match.stderr_contains !== undefined || match.path === undefined;
+
+const holdsIn = (match: Match, line: JsonObject): boolean =>
+  match.path !== undefined && placeMatches(match, valueAt(line, match.path));
+
+/** The operator's own reading of this line. A rule that also names the exit or stderr waits for the end. */
 function declaredFailure(spec: DeclaredRuntime, line: JsonObject): FailureClass | null {
-  const rule = (spec.failures ?? []).find(
-    ({ match }) =>
-      match.path !== undefined &&
-      match.exit_code === undefined &&
-      match.stderr_contains === undefined &&
-      placeMatches(match, valueAt(line, match.path)),
-  );
+  const rule = (spec.failures ?? []).find(({ match }) => !isAboutTheEnd(match) && holdsIn(match, line));
   return rule?.class ?? null;
 }
 
-function placeMatches(match: Failures[number]["match"], value: unknown): boolean {
+/** Rules about the end of which a line has shown its part, by their position. */
+const placesSeen = (state: ObservedState): readonly number[] =>
+  (state.memo["places"] ?? []) as readonly number[];
+
+function withPlacesSeen(spec: DeclaredRuntime, state: ObservedState, line: JsonObject): ObservedState {
+  const before = placesSeen(state);
+  const now = (spec.failures ?? []).flatMap(({ match }, at) =>
+    isAboutTheEnd(match) && !before.includes(at) && holdsIn(match, line) ? [at] : [],
+  );
+  return now.length === 0 ? state : remember(state, { places: [...before, ...now] });
+}
+
+function placeMatches(match: Match, value: unknown): boolean {
   if (value === undefined) return false;
   if (match.equals !== undefined && value !== match.equals) return false;
   if (match.contains !== undefined && !String(value).includes(match.contains)) return false;
   return match.equals !== undefined || match.contains !== undefined || value !== null;
 }
 
-/** The operator's reading of the end: all that a rule names must hold; a rule with a place is about lines. */
+/** The operator's reading of the end: all that a rule names must hold. */
 function exitFailure(spec: DeclaredRuntime, state: ObservedState, exit: ExitFacts): FailureClass | null {
-  const rule = (spec.failures ?? []).find(({ match }) => {
-    if (match.exit_code === undefined && match.stderr_contains === undefined && match.path !== undefined)
-      return false;
+  const rule = (spec.failures ?? []).find(({ match }, at) => {
+    if (!isAboutTheEnd(match)) return false;
     if (match.exit_code !== undefined && match.exit_code !== exit.exitCode) return false;
     if (match.stderr_contains !== undefined && !exit.stderrTail.includes(match.stderr_contains)) return false;
-    if (match.path !== undefined) return false;
+    if (match.path !== undefined) return placesSeen(state).includes(at);
     return match.contains === undefined || (state.resultText ?? exit.stdoutTail).includes(match.contains);
   });
   return rule?.class ?? null;

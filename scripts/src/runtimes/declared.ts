@@ -33,6 +33,7 @@ export function declaredAdapter(spec: DeclaredRuntime): Adapter {
     bypassFlags,
     gatewayEnv: [],
     providerEnv: spec.provider_env ?? [],
+    envPass: spec.env_allow ?? [],
     output: agent ? (spec.output ?? "text") : "text",
     probe: {
       version: spec.version_args ?? [],

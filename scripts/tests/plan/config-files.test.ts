@@ -83,6 +83,14 @@ describe("declared runtimes", () => {
       ["runtimes[0].failures[0].match empty-list `match` must have at least one entry"],
     ],
     [
+      "a failure that compares nothing",
+      "failures: [{match: {equals: 429}, class: QUOTA}, {match: {exit_code: 3, equals: x}, class: AUTH}]",
+      [
+        "runtimes[0].failures[0].match.equals incomplete-pair `equals` compares what is at a `path`, and there is none",
+        "runtimes[0].failures[1].match.equals incomplete-pair `equals` compares what is at a `path`, and there is none",
+      ],
+    ],
+    [
       "a number for text",
       "version_args: [1.10]",
       ["runtimes[0].version_args[0] wrong-type `version_args[0]` must be text, but is the number 1.10"],

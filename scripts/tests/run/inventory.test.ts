@@ -309,6 +309,39 @@ describe("declared runtimes that are named", () => {
   });
 });
 
+describe("a declared runtime, asked about its login and its models", () => {
+  const entry: DeclaredRuntime = {
+    id: "mine",
+    command: "mine",
+    auth_args: ["status"],
+    models_args: ["models"],
+    env_allow: ["MINE_HOME"],
+    provider_env: ["MINE_KEY"],
+  };
+  const asked = (variables: Record<string, string>, o: Partial<InventoryRequest> = {}) =>
+    record("mine", { declared: [entry], env: environment(variables), ...o });
+
+  it("is given the variables that its jobs will be given, and no others", async () => {
+    fakeCli(bin, "mine", {
+      status: 'test "$MINE_HOME $MINE_KEY $OTHER" = "/its/home k " || exit 1',
+      models: 'echo "m${MINE_HOME}"',
+    });
+    expect(await asked({ MINE_HOME: "/its/home", MINE_KEY: "k", OTHER: "x" })).toMatchObject({
+      authenticated: true,
+      models: ["m/its/home"],
+    });
+    expect(await asked({ MINE_KEY: "k" })).toMatchObject({ authenticated: false });
+  });
+
+  it("is asked again when one of them is set that was not", async () => {
+    fakeCli(bin, "mine", { "*": "exit 0" });
+    const inventory = await take({ ids: ["mine"], declared: [entry] });
+    const earlier = { inventory, maxAgeMs: 600_000 };
+    expect(await asked({}, { earlier })).toMatchObject({ reused: true });
+    expect(await asked({ MINE_HOME: "/its/home" }, { earlier })).toMatchObject({ reused: false });
+  });
+});
+
 describe("internal", () => {
   it.each([
     [{ name: "claude-code", subagents: true }, "available", "anthropic"],

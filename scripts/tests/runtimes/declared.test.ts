@@ -265,6 +265,30 @@ describe("a declared agent, observed", () => {
     });
   });
 
+  it("takes a rule for all that it names: a place and how it ended, in whatever order the rules stand", () => {
+    const place = { path: "error.code", equals: 429 };
+    const rules = [
+      { match: { ...place, exit_code: 3 }, class: "QUOTA" },
+      { match: { ...place, stderr_contains: "slow" }, class: "RATE_LIMIT" },
+      { match: { path: "note", contains: "tired", exit_code: 4 }, class: "NETWORK" },
+    ] as const;
+    const end = { type: "result", result: "done" };
+    const limited = { error: { code: 429 } };
+    const { error: _place, ...without } = AGENT;
+    for (const failures of [[...rules], [...rules].reverse()]) {
+      const both = declaredAdapter({ ...without, failures });
+      const classOf = (said: readonly object[], exit: { exitCode?: number; stderrTail?: string }) =>
+        settleWith(both, foldLines(both, lines(...said)).state, exit).failureClass;
+      expect(classOf([limited, end], { exitCode: 3 })).toBe("QUOTA");
+      expect(classOf([limited, end], { exitCode: 0, stderrTail: "slow down" })).toBe("RATE_LIMIT");
+      expect(classOf([{ note: "so tired" }, end], { exitCode: 4 })).toBe("NETWORK");
+      // One half alone is nothing.
+      expect(classOf([limited, end], { exitCode: 0 })).toBeNull();
+      expect(classOf([end], { exitCode: 0, stderrTail: "slow down" })).toBeNull();
+      expect(classOf([{ note: "so tired" }, end], { exitCode: 0 })).toBeNull();
+    }
+  });
+
   it("does not take prose for a failure", () => {
     const { state } = foldLines(
       agent,
