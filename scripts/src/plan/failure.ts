@@ -272,8 +272,15 @@ function exhausted(input: FailureInput, failureClass: FailureClass): FailureDeci
   const detail =
     rule.group === "boundary"
       ? `stopped at a boundary: ${failureClass}${told}`
-      : `${chain.join("; ")}; nothing else may be tried${over}${told}`;
+      : `${chain.join("; ")}; nothing else may be tried${over}${opensText(input, failureClass)}${told}`;
   return { ...end(input, "block", blockCode(input, failureClass), detail), passedOver };
+}
+
+/** When `resume` is worth it, as an instant: what the runtime said may be "in two hours". */
+function opensText(input: FailureInput, failureClass: FailureClass): string {
+  const { resetAt } = input.attempt;
+  const limit = failureClass === "QUOTA" || failureClass === "RATE_LIMIT";
+  return limit && resetAt !== null ? `; the limit opens at ${resetAt}` : "";
 }
 
 /** Members that were looked at; none when the budget was spent before anybody was. */

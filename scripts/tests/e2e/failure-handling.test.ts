@@ -186,6 +186,8 @@ describe("a limit with a reset time", () => {
     await tool().json(["cancel", runDir, "--job", "work"], { cwd: path });
     await tool().json(["wait", runDir], { cwd: path });
     expect(stateOf(runDir).jobs["work"]).toMatchObject({ status: "blocked", block: { code: "cancelled" } });
+    const after = await tool().json(["status", runDir], { cwd: path });
+    expect((after.data as { list: object[] }).list).toMatchObject([{ reason: "cancelled", notBefore: null }]);
     expect(trail(runDir, "work")).toEqual(["first mock failed QUOTA"]);
   });
 
@@ -195,7 +197,10 @@ describe("a limit with a reset time", () => {
     const runDir = runDirOf(run);
     expect(run.code).toBe(3);
     expect(stateOf(runDir).jobs["work"]?.block?.code).toBe("quota");
-    expect(run.next.map((next) => next.action)).toContain("resume");
+    const resume = run.next.find((next) => next.action === "resume");
+    expect(resume?.reason).toContain(
+      `; the limit opens at ${stateOf(runDir).jobs["work"]?.attemptRecords[0]?.resetAt}`,
+    );
   });
 });
 

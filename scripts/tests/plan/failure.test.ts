@@ -255,6 +255,16 @@ describe("a limit that opens again", () => {
     expect(decide("NETWORK", { chain: alone, attempt: opens(MINUTE) })).toMatchObject({ reason: "network" });
   });
 
+  it("is told as an instant when the job stops for it, and by no other class", () => {
+    const alone = { chain: [member({ runtime: "a" })], attempt: opens(10 * MINUTE) };
+    for (const name of ["QUOTA", "RATE_LIMIT"] as const)
+      expect(decide(name, alone).detail).toBe(
+        `attempt 1 of \`a\`: ${name}; nothing else may be tried; the limit opens at 2026-01-01T00:12:00.000Z`,
+      );
+    for (const name of classes.filter((one) => one !== "QUOTA" && one !== "RATE_LIMIT"))
+      expect(decide(name, alone).detail).not.toContain("opens at");
+  });
+
   it("means nothing to other classes", () => {
     expect(decide("NETWORK", { job, attempt: opens(10 * MINUTE) }).action).toBe("retry");
   });

@@ -60,7 +60,8 @@ function rowOf(view: RunView, id: string): Row {
     reason: job?.reason ?? null,
     runtime: job?.runtime ?? null,
     attempts: job?.attempts ?? 0,
-    notBefore: job?.notBefore ?? null,
+    // Who was stopped while it waited does not wait any more.
+    notBefore: job?.status === "queued" ? job.notBefore : null,
   };
 }
 
