@@ -95,6 +95,16 @@ describe("a runtime whose binary vanishes during the run", () => {
         },
       },
     ]);
+    const status = await tool().json(["status", runDir], { cwd: path });
+    expect((status.data as { list: object[] }).list[1]).toMatchObject({
+      id: "work",
+      runtime: "steady",
+      again: [{ attempt: 2, relation: "promotion", from: "gone", to: "steady", trigger: "RUNTIME_CRASH" }],
+    });
+    const told = await tool().run(["status", runDir], { cwd: path });
+    expect(told.stdout).toMatch(
+      /^ {2}work .* steady {2}attempt 2: promoted from gone to steady after RUNTIME_CRASH$/m,
+    );
     const records = JSON.parse(readFileSync(join(runDir, "runtimes.json"), "utf8")).records as {
       id: string;
       state: string;
@@ -165,6 +175,7 @@ describe("a limit with a reset time", () => {
         reason: "quota",
         runtime: "mock",
         attempts: 1,
+        again: [],
         notBefore: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       },
     ]);
@@ -261,6 +272,8 @@ touch "$FAKE/refused"; echo "error: unknown option '--strict-mcp-config'" >&2; e
       env: host("grep -v -e --strict-mcp-config"),
     });
     expect(trail(runDirOf(run), "work")).toEqual(["first claude blocked BAD_FLAG", "retry claude success"]);
+    const status = await tool().run(["status", runDirOf(run)], { cwd: path });
+    expect(status.stdout).toContain("  claude  attempt 2: retry after BAD_FLAG\n");
   });
 
   it("blocks the job at once when the new probe says the same", async () => {

@@ -1,5 +1,6 @@
 import type { RunView } from "../../coordinator/view.ts";
 import { EXIT } from "../../core/exit-codes.ts";
+import type { Attempt } from "../../core/runtime.ts";
 import type { CommandResult, Handler } from "../context.ts";
 import { openRun, summaryOf } from "../run-access.ts";
 
@@ -41,6 +42,16 @@ function statusResult(view: RunView): CommandResult {
   };
 }
 
+interface Again {
+  readonly attempt: number;
+  readonly relation: Attempt["relation"];
+  /** Who had the attempt before it, and who has it now. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** What ended the attempt before it: its class, or its status where no class says it. */
+  readonly trigger: string | null;
+}
+
 interface Row {
   readonly id: string;
   readonly status: string;
@@ -48,6 +59,8 @@ interface Row {
   readonly reason: string | null;
   readonly runtime: string | null;
   readonly attempts: number;
+  /** Every further attempt: a retry and a promotion are never silent. */
+  readonly again: readonly Again[];
   readonly notBefore: string | null;
 }
 
@@ -60,10 +73,38 @@ function rowOf(view: RunView, id: string): Row {
     reason: job?.reason ?? null,
     runtime: job?.runtime ?? null,
     attempts: job?.attempts ?? 0,
+    again: againOf(job?.attemptRecords ?? []),
     // Who was stopped while it waited does not wait any more.
     notBefore: job?.status === "queued" ? job.notBefore : null,
   };
 }
 
+const againOf = (attempts: readonly Attempt[]): Again[] =>
+  attempts.slice(1).map((one, at) => {
+    const before = attempts[at] as Attempt;
+    return {
+      attempt: one.attempt,
+      relation: one.relation,
+      from: before.runtime,
+      to: one.runtime,
+      trigger: one.promotionTrigger ?? before.failureClass ?? before.status,
+    };
+  });
+
+/** Steps in a line; all of them are in the JSON. */
+const STEPS_SHOWN = 4;
+
+function againText(again: readonly Again[]): string {
+  const steps = again
+    .slice(-STEPS_SHOWN)
+    .map(({ relation, from, to, trigger }) =>
+      relation === "promotion"
+        ? `promoted from ${from} to ${to} after ${trigger}`
+        : `${relation} after ${trigger}`,
+    );
+  const before = again.length > STEPS_SHOWN ? "…, " : "";
+  return again.length === 0 ? "" : `  attempt ${again.length + 1}: ${before}${steps.join(", ")}`;
+}
+
 const lineOf = (row: Row): string =>
-  `  ${row.id}  ${row.status}${row.status === row.outcome ? "" : `, ${row.outcome}`}${row.reason === null ? "" : ` (${row.reason})`}${row.runtime === null ? "" : `  ${row.runtime}`}${row.attempts > 1 ? `  attempt ${row.attempts}` : ""}${row.notBefore === null ? "" : `  not before ${row.notBefore}`}`;
+  `  ${row.id}  ${row.status}${row.status === row.outcome ? "" : `, ${row.outcome}`}${row.reason === null ? "" : ` (${row.reason})`}${row.runtime === null ? "" : `  ${row.runtime}`}${againText(row.again)}${row.notBefore === null ? "" : `  not before ${row.notBefore}`}`;
