@@ -50,7 +50,8 @@ export function measureRuns(o: {
 }): Measurement {
   const skipped: { path: string; reason: string }[] = [];
   const attempts: Attempt[] = [];
-  let runs = 0;
+  // A run that was copied is no second one: its outcomes count once.
+  const counted = new Set<string>();
   for (const path of o.folders) {
     const reason = notOurs(path);
     const read = reason === null ? readRun(path) : null;
@@ -58,10 +59,15 @@ export function measureRuns(o: {
       skipped.push({ path, reason: reason ?? (read?.ok === false ? read.error.message : "unreadable") });
       continue;
     }
-    runs += 1;
+    const { runId } = read.value.state;
+    if (counted.has(runId)) {
+      skipped.push({ path, reason: `is a copy of the run \`${runId}\`, which is counted already` });
+      continue;
+    }
+    counted.add(runId);
     for (const job of Object.values(read.value.state.jobs)) attempts.push(...job.attemptRecords);
   }
-  return { runs, skipped, measured: identitiesOf(attempts, o.classifier).map(measureOne) };
+  return { runs: counted.size, skipped, measured: identitiesOf(attempts, o.classifier).map(measureOne) };
 
   function measureOne(classifier: ClassifierIdentity): Measured {
     const record = measure({ classifier, attempts, minimum: POLICY.MINIMUM_SAMPLES.value, now: o.now });
