@@ -151,6 +151,7 @@ function sessionOf(
       return plane;
     },
     unions: new Map(),
+    claims: new Map(),
     nativeOpen: new Set(),
     fault: null,
     hardStops,

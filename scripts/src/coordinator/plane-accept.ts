@@ -4,14 +4,15 @@ import type { StatePiece } from "../plane/envelope.ts";
 import { type MicroMode, microMode } from "../plane/sample.ts";
 import { currentAttempt } from "../prove/current-attempt.ts";
 import {
+  type AmongOthers,
   type EscalationFacts,
   escalationFacts,
   escalationReasons,
   type MicroSignals,
 } from "../prove/escalate.ts";
-import { openFindings } from "../prove/review-findings.ts";
 import { attemptEvidence } from "./evidence-of.ts";
 import { copyCalibration, type PlaneView } from "./plane.ts";
+import { amongOthers } from "./said.ts";
 import { jobState, type Session } from "./session.ts";
 
 /** Clauses that only the plane can lift; an attempt that meets all others is worth its question. */
@@ -35,12 +36,18 @@ const AT_ONCE = 4;
 export async function acceptWithoutC3(s: Session): Promise<boolean> {
   const view = await s.plane.refresh();
   if (view.setup === null) return false;
-  const questions = questionsDue(s, view);
+  const turn: Turn = { view, others: amongOthers(s) };
+  const questions = questionsDue(s, turn);
   for (let at = 0; at < questions.length; at += AT_ONCE)
-    await Promise.all(questions.slice(at, at + AT_ONCE).map((one) => askMicroArbiter(s, one, view)));
+    await Promise.all(questions.slice(at, at + AT_ONCE).map((one) => askMicroArbiter(s, one, turn)));
   let accepted = false;
-  for (const { job } of pendingWork(s)) accepted = (await acceptIfClear(s, job, view)) || accepted;
+  for (const { job } of pendingWork(s)) accepted = (await acceptIfClear(s, job, turn)) || accepted;
   return accepted;
+}
+
+interface Turn {
+  readonly view: PlaneView;
+  readonly others: AmongOthers;
 }
 
 interface Pending {
@@ -56,15 +63,15 @@ function pendingWork(s: Session): Pending[] {
 }
 
 /** Attempts that were not asked about yet and are worth it, each with what its answer can do. */
-function questionsDue(s: Session, view: PlaneView): (Pending & { readonly mode: MicroMode })[] {
+function questionsDue(s: Session, { view, others }: Turn): (Pending & { readonly mode: MicroMode })[] {
   const attempts = Object.values(s.store.state.jobs).flatMap((state) => state.attemptRecords);
   let shadowCalls = attempts.filter((one) => one.microArbiter?.mode === "shadow").length;
   return pendingWork(s).flatMap(({ job, attempt }) => {
     if (attempt.microArbiter !== null) return [];
     const mode = microMode({
-      otherwiseAcceptable: otherwiseAcceptable(s, { job, attempt }),
+      otherwiseAcceptable: otherwiseAcceptable({ job, attempt }, others),
       calibrationValid: view.calibration.status === "valid",
-      othersSoFar: othersUpTo(s, job.id),
+      othersSoFar: othersUpTo(s, job.id, others),
       shadowCalls,
     });
     if (mode === "shadow") shadowCalls += 1;
@@ -75,8 +82,9 @@ function questionsDue(s: Session, view: PlaneView): (Pending & { readonly mode: 
 async function askMicroArbiter(
   s: Session,
   { job, attempt, mode }: Pending & { readonly mode: MicroMode },
-  view: PlaneView,
+  turn: Turn,
 ): Promise<void> {
+  const { view } = turn;
   if (view.setup === null) return;
   const decision = await s.plane.ask({
     task: "micro_arbiter",
@@ -99,7 +107,7 @@ async function askMicroArbiter(
     decisionRef: decision.ref,
   };
   const c3EscalationReason = escalationReasons(
-    factsWith(s, { job, attempt: { ...attempt, microArbiter: micro } }, view),
+    factsWith({ job, attempt: { ...attempt, microArbiter: micro } }, turn),
   );
   decision.settle({
     applied: mode === "deciding" && c3EscalationReason.length === 0,
@@ -116,28 +124,33 @@ async function askMicroArbiter(
   ]);
 }
 
-const otherwiseAcceptable = (s: Session, { job, attempt }: Pending): boolean =>
-  escalationReasons(recordedFacts(s, { job, attempt })).every((reason) => PLANE_CLAUSES.has(reason));
-
-const recordedFacts = (s: Session, { job, attempt }: Pending): EscalationFacts =>
-  escalationFacts(job, attempt, openFindings(s.graph, s.store.state));
+const otherwiseAcceptable = ({ job, attempt }: Pending, others: AmongOthers): boolean =>
+  escalationReasons(escalationFacts(job, attempt, others)).every((reason) => PLANE_CLAUSES.has(reason));
 
 /** Attempts in success that C3 must see anyway, in plan order up to this job. */
-function othersUpTo(s: Session, jobId: string): number {
+function othersUpTo(s: Session, jobId: string, others: AmongOthers): number {
   let count = 0;
   for (const job of s.graph.jobs) {
     const attempt = currentAttempt(s.store.state, job.id);
-    if (attempt?.status === "success" && !otherwiseAcceptable(s, { job, attempt })) count += 1;
+    if (attempt?.status === "success" && !otherwiseAcceptable({ job, attempt }, others)) count += 1;
     if (job.id === jobId) break;
   }
   return count;
 }
 
-async function acceptIfClear(s: Session, job: PlanJob, view: PlaneView): Promise<boolean> {
+async function acceptIfClear(s: Session, job: PlanJob, turn: Turn): Promise<boolean> {
+  const { view } = turn;
   const attempt = currentAttempt(s.store.state, job.id);
-  if (attempt === null || attempt.microArbiter?.mode !== "deciding") return false;
+  if (attempt === null) return false;
+  // What others contradict is not even asked about: that is why the arbiter is.
+  const contradicted = turn.others.disagreeing.has(job.id);
+  if (attempt.microArbiter?.mode !== "deciding" && !contradicted) return false;
   if (view.setup === null || view.setup.off !== null) return false;
-  if (escalationReasons(factsWith(s, { job, attempt }, view)).length > 0) return false;
+  const reasons = escalationReasons(factsWith({ job, attempt }, turn));
+  if (reasons.length > 0) {
+    await keepReasons(s, { job, attempt }, reasons);
+    return false;
+  }
   if (!job.dependsOn.every((id) => jobState(s, id).outcome === "accepted")) return false;
   copyCalibration(s, view.setup.identity);
   await s.commit([
@@ -151,11 +164,18 @@ async function acceptIfClear(s: Session, job: PlanJob, view: PlaneView): Promise
   return true;
 }
 
+/** Others may have come to say the opposite since it was asked about: the arbiter hears why it is asked. */
+async function keepReasons(s: Session, { job, attempt }: Pending, reasons: string[]): Promise<void> {
+  if (reasons.join() === attempt.c3EscalationReason.join()) return;
+  const patch = { c3EscalationReason: reasons };
+  await s.commit([{ type: "attempt", jobId: job.id, attempt: attempt.attempt, patch }]);
+}
+
 /** What state and plan say of the attempt, with the plane's part filled in. */
-function factsWith(s: Session, { job, attempt }: Pending, view: PlaneView): EscalationFacts {
+function factsWith({ job, attempt }: Pending, { view, others }: Turn): EscalationFacts {
   const { microArbiter } = attempt;
   return {
-    ...recordedFacts(s, { job, attempt }),
+    ...escalationFacts(job, attempt, others),
     calibration: view.calibration.status,
     threshold: view.threshold,
     signals: microArbiter == null ? null : signalsOf(microArbiter),

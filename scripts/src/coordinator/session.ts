@@ -7,6 +7,7 @@ import type { Trace } from "../evidence/trace.ts";
 import type { Clock } from "../host/clock.ts";
 import type { Environment } from "../host/env.ts";
 import type { BundledUnion } from "../prove/bundle.ts";
+import type { Claim } from "../prove/claims.ts";
 import type { Adapter } from "../runtimes/adapter.ts";
 import type { JournalRecord } from "../state/records.ts";
 import type { Store } from "../state/store.ts";
@@ -41,6 +42,8 @@ export interface Session {
   renew(record: RuntimeRecord): void;
   /** Trial merges that held, by what was merged. */
   readonly unions: Map<string, BundledUnion>;
+  /** Claims of final texts, by `job#attempt`. */
+  readonly claims: Map<string, readonly Claim[]>;
   /** Jobs whose native attempt is in a harness's hands. */
   readonly nativeOpen: Set<string>;
   /** Registers what must be ended when the user asks a second time; returns how to take it back. */

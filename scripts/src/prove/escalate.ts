@@ -185,11 +185,21 @@ function staysBelow(facts: EscalationFacts, signal: unknown): boolean {
   return threshold !== null && isProbability(signal) && signal < threshold;
 }
 
-/** The facts of one attempt as job and attempt record state them, without a decision plane. `findings`: by reviewed job. */
+/** What other jobs of the run have to do with the work. */
+export interface AmongOthers {
+  /** Reviews that found fault, by reviewed job. */
+  readonly findings: ReadonlyMap<string, readonly string[]>;
+  /** Jobs whose final text another job's contradicts. */
+  readonly disagreeing: ReadonlySet<string>;
+}
+
+const ALONE: AmongOthers = { findings: new Map(), disagreeing: new Set() };
+
+/** The facts of one attempt as job and attempt record state them, without a decision plane. */
 export function escalationFacts(
   job: PlanJob,
   attempt: Attempt,
-  findings: ReadonlyMap<string, readonly string[]> = new Map(),
+  others: AmongOthers = ALONE,
 ): EscalationFacts {
   const derived = [...job.tierDerivation, ...attempt.tierDerivation];
   const derivedFrom = (cause: string): boolean => derived.some((step) => step.startsWith(cause));
@@ -207,10 +217,10 @@ export function escalationFacts(
     settled: attempt.settlement === "settled",
     layerOnePassed: attempt.status === "success" && attempt.checks.every((check) => check.ok),
     // A result beside a non-zero exit says two things at once.
-    contradictions: attempt.flags.includes("suspect"),
+    contradictions: attempt.flags.includes("suspect") || others.disagreeing.has(job.id),
     openQuestions: attempt.question !== null || attempt.flags.includes("trailing-question"),
     checkEdited: attempt.flags.includes("check-edited"),
-    reviewFinding: findings.has(job.id),
+    reviewFinding: others.findings.has(job.id),
     verdictOnOtherWork: job.task === "review" || job.task === "audit" || job.task === "security",
     setsApproval: false,
     emitsDispatch: false,

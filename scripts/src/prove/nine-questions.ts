@@ -107,7 +107,9 @@ function contradictions({ facts, state, arbiters }: Known): NineQuestion {
   const named = reasonsThatStart(state, "contradiction: ");
   const flagged = facts.jobs.filter(
     ({ attempt }) =>
-      attempt?.flags.includes("suspect") || attempt?.checks.some((check) => check.code === "contradiction"),
+      attempt?.flags.includes("suspect") ||
+      attempt?.c3EscalationReason.includes("contradiction") ||
+      attempt?.checks.some((check) => check.code === "contradiction"),
   );
   const found = [...new Set([...named, ...flagged.map(({ plan }) => plan.id)])];
   return {

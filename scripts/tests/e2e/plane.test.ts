@@ -1,9 +1,12 @@
 /** The decision plane from the outside: leave, signals, calibration, and the one path by which work is accepted without C3. */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeCalibration } from "../../src/coordinator/calibration-file.ts";
 import type { DecisionRecord } from "../../src/core/generated/decision.ts";
+import { type ClassifierIdentity, measure } from "../../src/plane/calibration.ts";
+import { fakeAgents } from "../support/fake-agents.ts";
 import { planeWorkspace, program, sure, TAP } from "../support/plane.ts";
 import { builtTool, runDirOf, standingOf, stateOf } from "../support/tool.ts";
 import { writeVerdict } from "../support/verdict.ts";
@@ -50,6 +53,20 @@ describe("acceptance without C3", () => {
     expect(early.data).toMatchObject({
       measured: [{ record: { sampleCount: 29, agreement: 1 }, state: { clause: "too-few-samples" } }],
     });
+    // Nor do they become more by being copied, nor by run folders that came with a checkout.
+    const [copied, foreign] = [`${firstDir}-copy`, `${firstDir}-foreign`];
+    for (const folder of [copied, foreign]) cpSync(firstDir, folder, { recursive: true });
+    chmodSync(foreign, 0o755);
+    const repeated = await tool().json(["calibrate", "--dry-run"], { cwd: path });
+    expect(repeated.data).toMatchObject({ runs: 1, measured: [{ record: { sampleCount: 29 } }] });
+    expect(repeated.diagnostics.map(({ code, message }) => [code, message])).toEqual([
+      [
+        "run-left-out",
+        `\`${copied}\` is left out: is a copy of the run \`${stateOf(firstDir).runId}\`, which is counted already`,
+      ],
+      ["run-left-out", `\`${foreign}\` is left out: is not private, so this tool did not make it here`],
+    ]);
+    for (const folder of [copied, foreign]) rmSync(folder, { recursive: true });
     spec({ ...calibrated, jobs: [program("thirtieth")] });
     await confirm(path);
     const second = await tool().json(["run", "jobs.json"], { cwd: path });
@@ -95,6 +112,46 @@ describe("acceptance without C3", () => {
     expect(
       decisionsOf(thirdDir).map(({ decision, reason, applied }) => ({ decision, reason, applied })),
     ).toEqual(expect.arrayContaining([{ decision: "micro_arbiter", reason: "ok", applied: true }]));
+  }, 240_000);
+});
+
+describe("jobs that say the opposite of each other", () => {
+  it("go to C3, however sure the micro-arbiter is, and what nobody contradicts does not", async () => {
+    const { path, outside, spec } = planeWorkspace();
+    const home = tool().env["HOME"] as string;
+    mkdirSync(join(home, ".orchestrate"), { recursive: true });
+    writeFileSync(
+      join(home, ".orchestrate/runtimes.yaml"),
+      `runtimes:\n${fakeAgents(join(outside, "bin"), [{ id: "scout", family: "red" }])}`,
+    );
+    const says = (id: string, text: string): object => ({
+      ...{ id, task: "scout", runtime: "scout", prompt: `[[say ${text}]]`, expected_output: "a report" },
+    });
+    const calibrated = { calibration: { minimum_samples: 30 }, arbiter: { runtime: "internal" } };
+    const run = async (...jobs: object[]) => {
+      spec({ ...calibrated, jobs });
+      await confirm(path);
+      return stateOf(runDirOf(await tool().json(["run", "jobs.json"], { cwd: path })));
+    };
+    const asked = await run(says("first", "`npm test`: passed"));
+    const classifier = asked.jobs["first"]?.attemptRecords[0]?.microArbiter?.classifier as ClassifierIdentity;
+    const record = measure({ classifier, attempts: [], minimum: 30, now: Date.now() });
+    writeCalibration({ home, root: path, records: [{ ...record, sampleCount: 30, agreement: 1 }] });
+
+    const { jobs } = await run(
+      says("sure", "`npm test`: passed"),
+      says("other", "`npm test`: failed"),
+      says("alone", "`npm run lint`: passed"),
+    );
+    const last = (id: string) => jobs[id]?.attemptRecords.at(-1);
+    expect(
+      ["sure", "other", "alone"].map((id) => [id, jobs[id]?.outcome, last(id)?.c3EscalationReason]),
+    ).toEqual([
+      ["sure", "blocked", ["contradiction", "no-signals"]],
+      ["other", "blocked", ["contradiction", "no-signals"]],
+      ["alone", "accepted", []],
+    ]);
+    rmSync(join(home, ".orchestrate/runtimes.yaml"));
   }, 240_000);
 });
 

@@ -340,9 +340,15 @@ describe("the facts of an attempt", () => {
     expect(raised(["not parallel", "no credential"], [])).toEqual([]);
   });
 
-  it("hold the review that found fault with the work", () => {
-    const facts = (id: string) =>
-      escalationFacts(planJob(id), attemptOf({}), new Map([["a", ["review-1"]]])).reviewFinding;
-    expect([facts("a"), facts("b")]).toEqual([true, false]);
+  it("hold what other jobs have to do with the work: a review that found fault, one that says the opposite", () => {
+    const others = { findings: new Map([["a", ["review-1"]]]), disagreeing: new Set(["b"]) };
+    const facts = ["a", "b", "c"].map((id) => escalationFacts(planJob(id), attemptOf({}), others));
+    expect(facts.map((one) => [one.reviewFinding, one.contradictions])).toEqual([
+      [true, false],
+      [false, true],
+      [false, false],
+    ]);
+    const alone = escalationFacts(planJob("a"), attemptOf({}));
+    expect([alone.reviewFinding, alone.contradictions]).toEqual([false, false]);
   });
 });

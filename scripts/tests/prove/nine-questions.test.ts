@@ -94,6 +94,13 @@ describe("the nine questions", () => {
     ).toBe("No unsupported claim was found. [good; arbiter-1]");
   });
 
+  it("tell of work that other work contradicts", () => {
+    const escalated = jobOf([attemptOf({ c3EscalationReason: ["contradiction", "no-signals"] })]);
+    expect(answers(one, stateOf({ a: escalated }))["contradictions"]).toBe(
+      "Yes, in the work of a. [bad; the coordinator's own checks, within each job only]",
+    );
+  });
+
   it("ignore what a superseded call said", () => {
     const state = stateOf(
       { a: jobOf([attemptOf()]) },
