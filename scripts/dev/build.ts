@@ -12,6 +12,7 @@ import { lazyGlobs, leanSchemas, pureJsonc, readerOfYaml } from "./lean-modules.
 import { mergeChunks } from "./merge-chunks.ts";
 import { mergeCompanions } from "./merge-companions.ts";
 import { noticesFor } from "./notices.ts";
+import { partName, partOf } from "./part-of.ts";
 import { PAYLOAD, ROOT } from "./repo.ts";
 import { listed, refuse } from "./usage.ts";
 
@@ -62,7 +63,7 @@ export async function buildPayload(): Promise<ReadonlyMap<string, string>> {
   };
   const chunks = await mergeCompanions({ ...set, chunks: await mergeChunks(set) });
   for (const [file, text] of [...chunks].sort(([a], [b]) => (a < b ? -1 : 1)))
-    files.set(`${CHUNKS}/${file}`, text);
+    files.set(`${CHUNKS}/${partName(file)}`, await partOf(text, BANNER));
   for (const file of readdirSync(join(ROOT, "schemas")).sort())
     if (file.endsWith(".schema.json"))
       files.set(`${SCHEMAS}/${file}`, readFileSync(join(ROOT, "schemas", file), "utf8"));
@@ -102,6 +103,8 @@ const DYNAMIC_REQUIRE = /typeof require !== "undefined" \? require|\bcreateRequi
 
 /** What the entry loads when it is asked for: chunk name → module. */
 const PARTS = { dispatch: "scripts/src/cli/dispatch.ts" };
+/** What the entry loads in its place: it loads the chunk. */
+const BUILT_DISPATCH = "scripts/src/cli/built-dispatch.ts";
 
 const COMMON = {
   absWorkingDir: ROOT,
@@ -123,18 +126,15 @@ const COMMON = {
   logLevel: "silent",
 } as const satisfies BuildOptions;
 
-/** In the entry: the lazily loaded parts stay imports, of the chunks that the second build makes of them. */
+/** The entry's one lazy import leads to the chunks that the second build makes. */
 const lazyParts: Plugin = {
   name: "lazy-parts",
   setup(builder) {
     builder.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
       if (kind !== "dynamic-import") return null;
-      const module = join(resolveDir, path)
-        .slice(ROOT.length + 1)
-        .replaceAll("\\", "/");
-      const part = Object.entries(PARTS).find(([, file]) => file === module)?.[0];
-      if (part === undefined) throw new Error(`the entry loads ${module}, which is no part of the build`);
-      return { path: `./chunks/${part}.mjs`, external: true };
+      if (join(resolveDir, path) !== join(ROOT, PARTS.dispatch))
+        throw new Error(`the entry loads ${path}, which is no part of the build`);
+      return { path: join(ROOT, BUILT_DISPATCH) };
     });
   },
 };
@@ -207,16 +207,26 @@ const LEAN_UTIL = `
 export const { ${UTIL_NAMES.join(", ")} } = process.getBuiltinModule("node:util");
 `;
 
+const LEAN_URL = `
+export const { fileURLToPath, pathToFileURL } = process.getBuiltinModule("node:url");
+`;
+
+const LEAN_VM = `
+export const { Script } = process.getBuiltinModule("node:vm");
+`;
+
 const LEAN: Readonly<Record<string, string>> = {
   "node:fs": LEAN_FS,
   "node:crypto": LAZY_CRYPTO,
   "node:util": LEAN_UTIL,
+  "node:url": LEAN_URL,
+  "node:vm": LEAN_VM,
 };
 
 const leanBuiltins: Plugin = {
   name: "lean-builtins",
   setup(builder) {
-    builder.onResolve({ filter: /^node:(?:fs|crypto|util)$/ }, ({ path, kind }) =>
+    builder.onResolve({ filter: /^node:(?:fs|crypto|util|url|vm)$/ }, ({ path, kind }) =>
       kind === "require-call" ? null : { path, namespace: "lean" },
     );
     builder.onLoad({ filter: /.*/, namespace: "lean" }, ({ path }) => ({
@@ -256,7 +266,7 @@ const noOptionalRequires: Plugin = {
 function assertSelfContained(metafile: Metafile): void {
   for (const [path, output] of Object.entries(metafile.outputs))
     for (const { path: imported, external } of output.imports)
-      if (external === true && !BUILTIN.test(imported) && !imported.startsWith("./chunks/"))
+      if (external === true && !BUILTIN.test(imported))
         throw new Error(`${path} imports \`${imported}\`, which is no Node builtin`);
 }
 

@@ -1,5 +1,6 @@
 /**
- * Start-up: CPU of short commands of the built tool, as a ratio to an empty Node.
+ * Start-up: CPU of short commands of the built tool, as a ratio to an empty Node; with the compiled code that a run has
+ * left in the user's cache folder, and for `validate` without it too.
  *
  *   npx tsx scripts/dev/bench/startup.ts [--rounds 15]
  */
@@ -8,6 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PAYLOAD, ROOT } from "../repo.ts";
+import { writeGraph } from "./graphs.ts";
 import { median, option, table } from "./measure.ts";
 
 const ROUNDS = Number(option("rounds", "15"));
@@ -16,6 +18,7 @@ const TOOL = join(ROOT, PAYLOAD, "scripts/orchestrate.mjs");
 interface Case {
   readonly name: string;
   readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** Goal, as a ratio to `node -e 0`; null: for orientation. */
   readonly goal: number | null;
 }
@@ -23,18 +26,33 @@ interface Case {
 const folder = mkdtempSync(join(tmpdir(), "orchestrate-bench-"));
 const spec = join(folder, "jobs.yaml");
 writeFileSync(spec, specOf(10));
+const home = join(folder, "home");
+const { failing } = writeGraph({ folder: join(folder, "run"), home, jobs: 2 });
+const HOME = { HOME: home, XDG_CACHE_HOME: join(home, ".cache") };
+spawnSync(process.execPath, [TOOL, "run", failing], {
+  cwd: join(folder, "run"),
+  env: { ...process.env, ...HOME },
+  stdio: "ignore",
+});
 const cases: readonly Case[] = [
   { name: "node -e 0", argv: ["-e", "0"], goal: null },
   { name: "--version", argv: [TOOL, "--version"], goal: 1.15 },
   { name: "--help", argv: [TOOL, "--help"], goal: 1.15 },
   { name: "run --help", argv: [TOOL, "run", "--help"], goal: 1.15 },
   { name: "validate, 10 jobs", argv: [TOOL, "validate", spec], goal: 1.5 },
+  {
+    name: "the same, nothing compiled before",
+    argv: [TOOL, "validate", spec],
+    env: { NODE_DISABLE_COMPILE_CACHE: "1" },
+    goal: null,
+  },
 ];
 
 /** Interleaved, so that a change of the machine's mood meets all cases alike. */
 const times = new Map(cases.map(({ name }) => [name, [] as number[]]));
 for (let round = 0; round < ROUNDS; round += 1)
-  for (const { name, argv } of cases) times.get(name)?.push(childCpuMs([process.execPath, ...argv], folder));
+  for (const { name, argv, env } of cases)
+    times.get(name)?.push(childCpuMs([process.execPath, ...argv], { ...HOME, ...env }));
 rmSync(folder, { recursive: true, force: true });
 
 const base = times.get("node -e 0") ?? [];
@@ -58,9 +76,13 @@ console.log(table(["command", "cpu ms", "x node -e 0", "quartiles", "goal", ""],
 console.log(`${ROUNDS} rounds, Node ${process.versions.node}`);
 
 /** bash's own measure of a child: user and system time in ms, finer than the kernel's ticks. */
-function childCpuMs(argv: readonly string[], cwd: string): number {
+function childCpuMs(argv: readonly string[], env: Readonly<Record<string, string>>): number {
   const script = 'TIMEFORMAT="%3U %3S"; exec 3>&2; { time "$@" >/dev/null 2>/dev/null; } 2>&3';
-  const { stderr } = spawnSync("bash", ["-c", script, "bash", ...argv], { cwd, encoding: "utf8" });
+  const { stderr } = spawnSync("bash", ["-c", script, "bash", ...argv], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+  });
   const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(" ").map(Number);
   return (user + system) * 1000;
 }

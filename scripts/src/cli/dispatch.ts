@@ -5,7 +5,9 @@ import type { Diagnostic } from "../core/diagnostic.ts";
 import { EXIT, type ExitCode } from "../core/exit-codes.ts";
 import { runnable, TOOL } from "../core/tool-word.ts";
 import { systemClock } from "../host/clock.ts";
+import type { CompiledParts } from "../host/compiled-parts.ts";
 import { type Environment, systemEnvironment } from "../host/env.ts";
+import { keepCompiled } from "../host/keep-compiled.ts";
 import type { StateFault } from "../state/fault.ts";
 import { parseRequest } from "./args.ts";
 import { HIDDEN_COMMANDS } from "./commands.ts";
@@ -14,7 +16,12 @@ import type { Excerpts } from "./excerpt.ts";
 import { createPrinter, type Printer } from "./output.ts";
 import { scriptOf } from "./own-command.ts";
 
-export async function dispatch(argv: readonly string[], self: readonly string[]): Promise<ExitCode> {
+/** `compiled`: of the built tool, kept at the end of a command that has written anyway; one that only looks leaves nothing behind. */
+export async function dispatch(
+  argv: readonly string[],
+  self: readonly string[],
+  compiled: CompiledParts | null = null,
+): Promise<ExitCode> {
   const env = systemEnvironment();
   const hidden = HIDDEN_COMMANDS.find((command) => command.name === argv[0]);
   if (hidden !== undefined) {
@@ -44,6 +51,8 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
     const { handler } = await request.spec.load();
     const result = withRunnableFixes(await handler(contextOf(env, self, printer), request.parsed), self);
     printer.result(request.spec.name, result, json ? undefined : await excerptsOf(result, env.cwd));
+    if (compiled !== null && !request.spec.readOnly && HAS_WORKED.has(result.exitCode))
+      keepCompiled(compiled);
     return result.exitCode;
   } catch (fault) {
     const known = stateFault(fault);
@@ -54,6 +63,9 @@ export async function dispatch(argv: readonly string[], self: readonly string[])
     return EXIT.environment;
   }
 }
+
+/** With any other code the command may have refused before it wrote anything. */
+const HAS_WORKED: ReadonlySet<ExitCode> = new Set([EXIT.done, EXIT.settledWithFaults, EXIT.actionDue]);
 
 /** A run directory that cannot be written is the host's fault, not a bug. Told by its name, so that nothing is loaded for it. */
 function stateFault(error: unknown): Diagnostic | null {

@@ -17,24 +17,29 @@ describe("the built payload", () => {
   it("has one small entry, chunks without content hashes, every schema and the licences", () => {
     const paths = [...files.keys()].map((path) => path.slice(PAYLOAD.length + 1));
     expect(paths).toContain("scripts/orchestrate.mjs");
-    expect(paths).toContain("scripts/chunks/dispatch.mjs");
+    expect(paths).toContain("scripts/chunks/dispatch.cjs");
     expect(paths).toContain("assets/schemas/jobs.schema.json");
     expect(paths.filter((path) => /-[A-Z0-9]{8}\./.test(path))).toEqual([]);
-    expect(files.get(`${PAYLOAD}/scripts/orchestrate.mjs`)?.length).toBeLessThan(8_000);
+    expect(files.get(`${PAYLOAD}/scripts/orchestrate.mjs`)?.length).toBeLessThan(10_000);
     const notices = files.get(`${PAYLOAD}/THIRD_PARTY_NOTICES.txt`) ?? "";
     expect(notices).toMatch(/^yaml \d+\.\d+\.\d+ \(ISC\)$/m);
     expect(notices).toContain("Permission to use, copy, modify");
   });
 
-  it("names every chunk that it loads", () => {
-    for (const [path, text] of files) {
-      if (!path.endsWith(".mjs")) continue;
-      for (const [, target = ""] of text.matchAll(/["'](\.\.?\/[^"'\s]+\.mjs)["']/g)) {
-        const folder = path.slice(0, path.lastIndexOf("/"));
-        const resolved = new URL(target, `file:///${folder}/`).pathname.slice(1);
-        expect(files.has(resolved), `${path} loads ${target}`).toBe(true);
+  it("is read as it is written: every script in ASCII", () => {
+    const scripts = [...files].filter(([path]) => path.endsWith("js"));
+    expect(scripts.length).toBeGreaterThan(20);
+    for (const [path, text] of scripts) expect(/[^\0-\x7f]/.exec(text)?.[0] ?? "", path).toBe("");
+  });
+
+  it("has every part that one loads, and no two that need each other", () => {
+    for (const path of [...files.keys()].filter((one) => one.endsWith(".cjs")))
+      for (const needed of [...needs(path), ...lazily(path)]) {
+        expect(files.has(needed), `${path} loads ${needed}`).toBe(true);
+        expect(staticClosure(needed), `${path} and ${needed}`).not.toContain(
+          needs(path).includes(needed) ? path : "",
+        );
       }
-    }
   });
 });
 
@@ -42,9 +47,8 @@ describe("what outlives the tool's own folder", () => {
   it("has loaded everything that it may need: no lazy import behind the coordinator, the mock or a client that waits", () => {
     const lazy = new Set<string>();
     for (const name of ["hidden-coordinate", "hidden-mock", "run", "resume", "wait", "watch", "logs"])
-      for (const path of staticClosure(files, `${PAYLOAD}/scripts/chunks/${name}.mjs`))
-        for (const [, target = ""] of (files.get(path) ?? "").matchAll(/\bimport\("\.\/([^"]+)\.mjs"\)/g))
-          lazy.add(target);
+      for (const path of staticClosure(`${CHUNKS}${name}.cjs`))
+        for (const target of lazily(path)) lazy.add(target.slice(CHUNKS.length, -".cjs".length));
     // Commands are what the dispatcher loads first; without excerpts it shows findings all the same.
     const commands = COMMANDS.map(({ name }) => name.replace(" ", "-"));
     // `resume` loads its two before it starts anything or waits: a finished run needs neither.
@@ -53,16 +57,27 @@ describe("what outlives the tool's own folder", () => {
   });
 });
 
-/** A chunk and everything that is loaded together with it. */
-function staticClosure(files: ReadonlyMap<string, string>, start: string): Set<string> {
+const CHUNKS = `${PAYLOAD}/scripts/chunks/`;
+const LAZY = /\.then\(\(\) => require\("\.\/([^"]+)"\)\)/g;
+
+/** What a part loads at need. */
+const lazily = (path: string): string[] =>
+  [...(files.get(path) ?? "").matchAll(LAZY)].map(([, target = ""]) => CHUNKS + target);
+
+/** What a part loads before it is run itself. */
+const needs = (path: string): string[] =>
+  [...(files.get(path) ?? "").replaceAll(LAZY, "").matchAll(/\brequire\("\.\/([^"]+)"\)/g)].map(
+    ([, target = ""]) => CHUNKS + target,
+  );
+
+/** A part and everything that is loaded together with it. */
+function staticClosure(start: string): Set<string> {
   const found = new Set<string>();
   const visit = (path: string): void => {
     if (found.has(path)) return;
-    const text = files.get(path);
-    expect(text, path).toBeDefined();
+    expect(files.get(path), path).toBeDefined();
     found.add(path);
-    for (const [, target = ""] of (text ?? "").matchAll(/(?:from|^import) "(\.[^"]+\.mjs)"/gm))
-      visit(new URL(target, `file:///${path}`).pathname.slice(1));
+    for (const target of needs(path)) visit(target);
   };
   visit(start);
   return found;
