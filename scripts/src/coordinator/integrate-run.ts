@@ -26,6 +26,8 @@ export interface IntegrateRun {
   /** Empty: everything that is accepted. */
   readonly jobs: readonly string[];
   readonly env: Environment;
+  /** The tool's main file. */
+  readonly script: string;
   readonly clock: Clock;
 }
 
@@ -194,7 +196,11 @@ async function tryTogether(
       graph: o.view.graph,
       env: o.env,
       clock: o.clock,
-      secretValues: secretValuesOf(o.env),
+      secretValues: secretValuesOf({
+        env: o.env,
+        workspaceRoot: o.view.graph.workspaceRoots[0] as string,
+        script: o.script,
+      }),
       onHardStop: () => () => undefined,
       fail: (error) => {
         throw error;

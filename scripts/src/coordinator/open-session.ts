@@ -18,7 +18,6 @@ import { readGraph, shareGraph, supervisorDir } from "./graph-file.ts";
 import { readInventory, writeInventory } from "./inventory-file.ts";
 import { createObservation } from "./observation.ts";
 import { createPlane, type Plane } from "./plane.ts";
-import { credentialValues } from "./plane-setup.ts";
 import { indexJobs } from "./readiness.ts";
 import { type Refreshed, refresh } from "./refresh.ts";
 import { secretValuesOf } from "./secret-values.ts";
@@ -99,14 +98,11 @@ function sessionOf(
   },
 ): MutableSession {
   const { store, supervisorRunId, graph, inventory } = run;
-  const secretValues = secretValuesOf(o.env).concat(
-    credentialValues({
-      graph,
-      root: graph.workspaceRoots[0] as string,
-      script: o.self.at(-1) ?? "",
-      env: o.env,
-    }),
-  );
+  const secretValues = secretValuesOf({
+    env: o.env,
+    workspaceRoot: graph.workspaceRoots[0] as string,
+    script: o.self.at(-1) ?? "",
+  });
   const redact = (text: string): string => redactText(text, secretValues);
   const hardStops = new Set<() => void>();
   const records = new Map(inventory.records.map((record) => [record.id, record]));

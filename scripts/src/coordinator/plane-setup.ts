@@ -180,18 +180,6 @@ function withoutClassifier(input: PlaneInput): PlaneRecord {
   };
 }
 
-/** What must be masked wherever it turns up, although no job is given it: a key that a classifier's file place holds. */
-export function credentialValues(o: {
-  readonly graph: Pick<Graph, "declaredRuntimes">;
-  readonly root: string;
-  readonly script: string;
-  readonly env: Environment;
-}): string[] {
-  if (!frozenClassifiers(o.graph).some((entry) => entry.provider_env?.includes(REFERENCE_KEY))) return [];
-  const { value } = findCredential(placesOf(o));
-  return value === null ? [] : [value];
-}
-
 const placesOf = (o: { readonly root: string; readonly script: string; readonly env: Environment }) =>
   credentialPlaces({
     environment: (name) => o.env.get(name),

@@ -48,12 +48,7 @@ export function credentialPlaces(o: {
 }
 
 export function findCredential(places: CredentialPlaces): Credential {
-  const found = [
-    { source: "env" as const, value: usable(places.env ?? "") },
-    { source: "project-env" as const, value: keyIn(places.project) },
-    { source: "skills-env" as const, value: keyIn(places.skills) },
-    { source: "skill-env" as const, value: keyIn(places.skill) },
-  ].filter((place) => place.value !== null);
+  const found = valuesIn(places);
   const [first, ...later] = found;
   if (first === undefined) return NO_CREDENTIAL;
   return {
@@ -62,6 +57,20 @@ export function findCredential(places: CredentialPlaces): Credential {
     shadowed: later.map((place) => place.source),
     value: first.value,
   };
+}
+
+/** What must be masked wherever it turns up: the key, and those that it shadows, whether anybody is given it or not. */
+export const everyKey = (places: CredentialPlaces): string[] => valuesIn(places).map(({ value }) => value);
+
+function valuesIn(
+  places: CredentialPlaces,
+): { readonly source: Exclude<CredentialSource, "absent">; readonly value: string }[] {
+  return [
+    { source: "env" as const, value: usable(places.env ?? "") },
+    { source: "project-env" as const, value: keyIn(places.project) },
+    { source: "skills-env" as const, value: keyIn(places.skills) },
+    { source: "skill-env" as const, value: keyIn(places.skill) },
+  ].flatMap(({ source, value }) => (value === null ? [] : [{ source, value }]));
 }
 
 /** The folder with SKILL.md that holds the script, by real paths: a linked install has its own key file. */

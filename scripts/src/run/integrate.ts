@@ -110,10 +110,10 @@ async function bothSides(
   fault: WorktreeFault,
 ): Promise<{ jobs: readonly string[]; paths: readonly string[] }> {
   const paths = fault.conflict?.paths ?? [];
-  for (const other of applied) {
+  const alone = await mergeBases({ repo, baseCommit: target, mergeCommits: [job] });
+  for (const other of alone.ok ? applied : []) {
     const pair = await mergeBases({ repo, baseCommit: target, mergeCommits: [other, job] });
-    if (!pair.ok && pair.error.conflict !== undefined && pair.error.conflict.jobs.includes(other.jobId))
-      return { jobs: [other.jobId, job.jobId], paths };
+    if (!pair.ok && pair.error.conflict !== undefined) return { jobs: [other.jobId, job.jobId], paths };
   }
   return { jobs: [job.jobId], paths };
 }

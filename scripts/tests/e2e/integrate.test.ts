@@ -223,6 +223,15 @@ describe("integrating accepted work", () => {
     expect(done.diagnostics[0]?.fix).toBe(
       `In \`${repo.path}\`: \`git merge ${branch}\`, resolve the paths, commit; then \`integrate ${runId} --apply\` brings in the rest. Without it: \`integrate ${runId} --apply --job JOB\` for each of the others.`,
     );
+    // What went in before the conflict is whole, and can be taken back.
+    expect((await tool().json(["integrate", runDir, "--undo"], { cwd: repo.path })).code).toBe(0);
+    expect(existsSync(join(repo.path, "left.txt"))).toBe(false);
+    const told = await tool().run(["integrate", runDir, "--apply"], { cwd: repo.path });
+    expect(told.stdout.trimEnd().split("\n").slice(1)).toEqual([
+      "  left: applied, 1 file changed, 1 insertion(+)",
+      "  right: conflict, conflicts in `README.md` with the branch",
+      `to take it back: integrate ${runDir} --undo`,
+    ]);
     expect(readFileSync(join(repo.path, "README.md"), "utf8")).toBe("# meanwhile\n");
     expect(readFileSync(join(repo.path, "left.txt"), "utf8")).toBe("l\n");
     expect(repo.git("status", "--porcelain")).toBe("");

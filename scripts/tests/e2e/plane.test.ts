@@ -335,6 +335,43 @@ describe("the provider key", () => {
   }, 240_000);
 });
 
+describe("a key that nobody is given", () => {
+  it("is masked in what jobs and checks print without its name, and so is the one that it shadows", async () => {
+    const [own, shadowed] = ["zq-0wn".concat("x7".repeat(9)), "zq-5hadow".concat("y8".repeat(9))];
+    const { path, spec } = planeWorkspace();
+    writeFileSync(join(path, ".env"), `TYPESAFE_API_KEY="${shadowed}"\n`);
+    // In a file that git ignores, as the key of the environment may be: what prints them holds neither.
+    writeFileSync(join(path, "plane-key"), `${own}\n`);
+    const print = `cat '${join(path, "plane-key")}'; sed 's/.*="//; s/"//' '${join(path, ".env")}'`;
+    const writer = {
+      ...{ id: "writer", task: "implement", runtime: "mock", isolation: "worktree", prompt: "write" },
+      ...{ expected_output: "out.txt", owned_paths: ["out.txt"], outputs: [{ path: "out.txt" }] },
+      verification: [{ command: "sh", args: ["-c", print] }],
+      mock: [{ write: { path: "out.txt", content: "x\n" } }, { say: "done" }],
+    };
+    spec({ egress: [], jobs: [program("leaks", print), writer] });
+    const env = { TYPESAFE_API_KEY: own };
+    const run = await tool().json(["run", "jobs.json"], { cwd: path, env });
+    const runDir = runDirOf(run);
+    expect(stateOf(runDir).plane?.status).toBe("off");
+    const applied = await tool().json(["integrate", runDir, "--apply", "--job", "writer"], {
+      cwd: path,
+      env,
+    });
+    expect(applied.code).toBe(0);
+    const masked = "[REDACTED]\n[REDACTED]\n";
+    for (const file of [
+      "leaks/stdout.txt",
+      "writer/checks/verification-1.stdout.txt",
+      "writer/checks/integrate-1.stdout.txt",
+    ])
+      expect([file, readFileSync(join(runDir, file), "utf8")]).toEqual([file, masked]);
+    for (const key of [own, shadowed])
+      expect([runDir, tool().env["HOME"] as string].flatMap((root) => filesHolding(root, key))).toEqual([]);
+    expect(JSON.stringify([run, applied])).not.toContain(shadowed);
+  }, 120_000);
+});
+
 function filesHolding(root: string, text: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { credentialPlaces, findCredential, keyOf } from "../../src/plane/credentials.ts";
+import { credentialPlaces, everyKey, findCredential, keyOf } from "../../src/plane/credentials.ts";
 import { temporaryFolder } from "../support/throwaway-repo.ts";
 
 const KEY = "TYPESAFE_API_KEY";
@@ -44,6 +44,14 @@ describe("the provider key", () => {
       shadowed: ["project-env", "skills-env", "skill-env"],
       value: "from-env",
     });
+    const places = {
+      env: "from-env",
+      project: join(project, ".env"),
+      skills: null,
+      skill: join(skill, ".env"),
+    };
+    expect(everyKey(places)).toEqual(["from-env", "from-project", "from-skill"]);
+    expect(everyKey({ ...places, env: " ", project: null, skill: null })).toEqual([]);
     writeFileSync(join(project, ".env"), `${KEY}=\n`);
     expect(find("  ")).toMatchObject({ source: "skills-env", shadowed: ["skill-env"] });
   });

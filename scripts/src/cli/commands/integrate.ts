@@ -31,7 +31,12 @@ export const handler: Handler = async (ctx, parsed) => {
         message: "`--undo` takes back the last steps first, whatever their job: it has no `--job`.",
       },
     ]);
-  const done = await integrateRun({ view, mode, jobs, env: ctx.env, clock: ctx.clock });
+  const done = await integrateRun({
+    ...{ view, mode, jobs },
+    env: ctx.env,
+    script: scriptOf(ctx),
+    clock: ctx.clock,
+  });
   const [unknown] = done.refused.filter((one) => one.code === "unknown-job");
   if (unknown !== undefined)
     return failure(EXIT.usage, [{ severity: "error", code: unknown.code, message: `${unknown.detail}.` }]);
@@ -82,6 +87,8 @@ function textOf(done: IntegrateAnswer, o: { readonly mode: Mode; readonly comman
   }
   const clean = done.refused.length === 0 && done.repos.every((repo) => repo.fault === null);
   if (clean && o.mode === "preview") lines.push(`nothing was changed; to do it: ${o.command} --apply`);
-  if (clean && o.mode === "apply") lines.push(`to take it back: ${o.command} --undo`);
+  // Also where it stopped: what went in before that stays.
+  if (done.repos.some((repo) => repo.jobs.some((job) => job.state === "applied")))
+    lines.push(`to take it back: ${o.command} --undo`);
   return lines.join("\n");
 }
