@@ -118,6 +118,16 @@ describe("claude, run for real", { timeout: REAL_TIMEOUT }, () => {
     expect(run.result.exitCode).toBe(1);
   });
 
+  it("asks the model once more when that says nothing, and answers with what comes then", async () => {
+    const before = server.calls.length;
+    const run = await cli.run({ prompt: "[[stub: silence]]" });
+    expect(server.calls.length - before).toBe(2);
+    expect(run.settlement).toMatchObject({
+      ok: true,
+      resultText: expect.stringContaining("no visible output"),
+    });
+  });
+
   it("reads when a spent allowance opens again", async () => {
     const run = await cli.run({
       prompt: "[[stub: error 429 You've hit your session limit · resets 4pm (Europe/Paris)]]",

@@ -1,5 +1,7 @@
 /** The real gemini CLI, through our own start plan, supervision and settlement, against the loopback model. */
-import { expect } from "vitest";
+import { describe, expect, it } from "vitest";
+import { startModelServer } from "../support/model-server.ts";
+import { realCli, WIRINGS } from "../support/real-run.ts";
 import { realSuite } from "../support/real-suite.ts";
 
 realSuite({
@@ -33,3 +35,24 @@ realSuite({
   resumes: false,
   silence: "asks-again",
 });
+
+if (process.env["ORCHESTRATE_SOAK"] === "1")
+  describe("gemini, that stops its model over a repetition", { timeout: 600_000 }, () => {
+    it("is no success, though it reports one and leaves with 0", async () => {
+      const server = await startModelServer();
+      const cli = await realCli("gemini", WIRINGS.gemini(server));
+      try {
+        const run = await cli.run({ prompt: "[[stub: big 60]]" });
+        expect(run.result.exitCode).toBe(0);
+        expect(run.settlement).toMatchObject({
+          ok: false,
+          failureClass: "UNKNOWN",
+          detail: "Loop detected, stopping execution",
+          resultText: null,
+        });
+      } finally {
+        cli.close();
+        await server.close();
+      }
+    });
+  });

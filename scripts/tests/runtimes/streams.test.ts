@@ -165,6 +165,60 @@ describe.each(["claude", "codex", "gemini", "opencode", "pi"])("%s streams", (cl
   });
 });
 
+describe("a success that is none", () => {
+  it.each(["Loop detected, stopping execution", "Maximum session turns exceeded"])(
+    "of gemini, which reports one after it stopped its model: %s",
+    (message) => {
+      const lines = recorded("gemini-plain").trimEnd().split("\n");
+      const stopped = JSON.stringify({ type: "error", severity: "warning", message });
+      const { state } = foldLines(
+        adapterOf("gemini"),
+        [...lines.slice(0, -1), stopped, lines.at(-1)].join("\n"),
+      );
+      expect(settleWith(adapterOf("gemini"), state)).toMatchObject({
+        ok: false,
+        failureClass: "UNKNOWN",
+        detail: message,
+        resultText: null,
+      });
+    },
+  );
+
+  it("of gemini is one when it only warned of something else", () => {
+    const lines = recorded("gemini-plain").trimEnd().split("\n");
+    const warned = JSON.stringify({ type: "error", severity: "warning", message: "a slow tool" });
+    const { state } = foldLines(
+      adapterOf("gemini"),
+      [...lines.slice(0, -1), warned, lines.at(-1)].join("\n"),
+    );
+    expect(settleWith(adapterOf("gemini"), state)).toMatchObject({ ok: true, resultText: "hello from stub" });
+  });
+
+  it("of claude, whose result says success beside an error", () => {
+    const lines = recorded("claude-e429").trimEnd().split("\n");
+    const result = JSON.parse(lines.at(-1) as string);
+    expect(result).toMatchObject({ type: "result", subtype: "success", is_error: true });
+    const { state } = foldLines(adapterOf("claude"), lines.join("\n"));
+    expect(settleWith(adapterOf("claude"), state, { exitCode: 0 })).toMatchObject({
+      ok: false,
+      failureClass: "RATE_LIMIT",
+    });
+  });
+
+  it("of opencode, which leaves with 0 after a request that nobody granted", () => {
+    const { state } = read("opencode-shell-ask");
+    expect(settleWith(adapterOf("opencode"), state, { exitCode: 0 })).toMatchObject({
+      ok: false,
+      failureClass: "PERMISSION",
+    });
+  });
+
+  it.each(["pi-e401", "pi-e500", "pi-drop"])("of pi, which always leaves with 0: %s", (name) => {
+    expect(EXITS[name]?.exitCode).toBe(0);
+    expect(settle(name, read(name).state).ok).toBe(false);
+  });
+});
+
 function safeJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";
