@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ROOT } from "../../dev/repo.ts";
-import { installCli } from "../support/clis.ts";
+import { installCli, installFurther } from "../support/clis.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { WIRINGS } from "../support/real-run.ts";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
@@ -309,3 +309,60 @@ describe("a real CLI that is declared", () => {
     expect([...(server.calls.at(-1)?.tools ?? [])].sort()).toEqual(["find", "grep", "ls", "read"]);
   }, 240_000);
 });
+
+const FURTHER = `runtimes:
+  - id: qwen
+    command: qwen
+    version_args: [--version]
+    help_args: [--help]
+    argv: [--auth-type, openai, --output-format, stream-json, --model, "{model}"]
+    prompt: stdin
+    output: jsonl
+    settled_by: {path: type, equals: result}
+    result: {path: result}
+    usage: {path: usage}
+    session: {path: session_id}
+    error: {path: error.message}
+    failures:
+      - {match: {path: result, contains: "[API Error: 401"}, class: AUTH}
+      - {match: {path: result, contains: "[API Error:"}, class: NETWORK}
+    flags: {model: --model, read_only: [--approval-mode, plan], workspace_write: [--approval-mode, auto-edit]}
+    bypass_flags: [--yolo, -y]
+    env_allow: [OPENAI_BASE_URL]
+    provider_env: [OPENAI_API_KEY]
+    controls: {approval: scoped, toolGating: coarse, isolation: none, writeBoundary: prompt-only}
+`;
+
+/** No adapter, no note and no line of code knows this one. */
+if (process.env["ORCHESTRATE_SOAK"] === "1")
+  describe("a further real CLI", { timeout: 600_000 }, () => {
+    it("is probed, bounded and understood by its entry alone, also where it calls an error its answer", async () => {
+      const server = await startModelServer();
+      const path = `${await installFurther()}:${process.env["PATH"]}`;
+      writeFileSync(join(home, ".orchestrate/runtimes.yaml"), FURTHER);
+      const further = { runtime: "qwen", model: "stub-model", timeout: "4m" };
+      const { state, runDir } = await run(
+        [
+          job("plain", { ...further, prompt: "[[stub: say hello from afar]]" }),
+          job("refused", { ...further, prompt: "[[stub: status 401]]" }),
+        ],
+        { env: { PATH: path, OPENAI_BASE_URL: `${server.base}/v1`, OPENAI_API_KEY: "stub-key" } },
+      );
+      await server.close();
+      expect(attempt(state, "plain")).toMatchObject({
+        status: "success",
+        exitCode: 0,
+        usage: { inputTokens: expect.any(Number) },
+        sessionHandle: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      });
+      expect(readFileSync(join(runDir, "plain/result.md"), "utf8")).toContain("hello from afar");
+      // It left with 0 and said `success`.
+      expect(attempt(state, "refused")).toMatchObject({
+        status: "blocked",
+        exitCode: 0,
+        failureClass: "AUTH",
+      });
+      const offered = new Set(server.calls.flatMap((call) => call.tools));
+      for (const name of ["write_file", "edit", "run_shell_command"]) expect(offered).not.toContain(name);
+    });
+  });

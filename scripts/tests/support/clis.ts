@@ -20,13 +20,18 @@ export const CLIS = {
   opencode: { package: "opencode-ai", version: "1.18.33", bin: "opencode" },
   pi: { package: "@earendil-works/pi-coding-agent", version: "0.74.2", bin: "pi" },
 } as const satisfies Readonly<Record<string, Cli>>;
+const FURTHER: Cli = { package: "@qwen-code/qwen-code", version: "0.15.10", bin: "qwen" };
 export type CliName = keyof typeof CLIS;
 
 const LAB = fileURLToPath(new URL("../../../.lab/clis/", import.meta.url));
 
 /** The folder that holds the executable. Two installs at the same time do no harm: the first one to finish stays. */
-export async function installCli(name: CliName): Promise<string> {
-  const cli: Cli = CLIS[name];
+export const installCli = (name: CliName): Promise<string> => install(name, CLIS[name]);
+
+/** A CLI that no adapter knows: only a declaration can use it. */
+export const installFurther = (): Promise<string> => install("qwen", FURTHER);
+
+async function install(name: string, cli: Cli): Promise<string> {
   const home = join(LAB, `${name}-${cli.version}`);
   const bin = join(home, "node_modules", ".bin");
   if (existsSync(join(bin, cli.bin))) return bin;
