@@ -1,6 +1,6 @@
 /**
  * Start-up: CPU of short commands of the built tool, as a ratio to an empty Node; with the compiled code that a run has
- * left in the user's cache folder, and for `validate` without it too.
+ * left in the user's home, and for `validate` without it too.
  *
  *   npx tsx scripts/dev/bench/startup.ts [--rounds 15]
  */
@@ -28,7 +28,7 @@ const spec = join(folder, "jobs.yaml");
 writeFileSync(spec, specOf(10));
 const home = join(folder, "home");
 const { failing } = writeGraph({ folder: join(folder, "run"), home, jobs: 2 });
-const HOME = { HOME: home, XDG_CACHE_HOME: join(home, ".cache") };
+const HOME = { HOME: home };
 spawnSync(process.execPath, [TOOL, "run", failing], {
   cwd: join(folder, "run"),
   env: { ...process.env, ...HOME },

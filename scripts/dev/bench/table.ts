@@ -29,8 +29,8 @@ const startRounds = Number(option("start-rounds", "15"));
 const root = mkdtempSync(join(tmpdir(), "orchestrate-bench-"));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 const home = join(root, "home");
-/** Its cache folder too: the runs leave compiled code there, which all that comes after them takes. */
-const ENV = { HOME: home, XDG_CACHE_HOME: join(home, ".cache") };
+/** The runs leave compiled code there, which all that comes after them takes. */
+const ENV = { HOME: home };
 const NOT_COMPILED = { NODE_DISABLE_COMPILE_CACHE: "1" };
 
 const graph = (jobs: number): GraphFiles => writeGraph({ folder: join(root, `n${jobs}`), home, jobs });

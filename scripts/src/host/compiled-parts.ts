@@ -5,6 +5,7 @@
 import { accessSync, constants, lstatSync, readFileSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { Script } from "node:vm";
+import { CONFIG_DIR } from "../core/layout.ts";
 import type { Environment } from "./env.ts";
 
 export interface Parts {
@@ -102,22 +103,20 @@ export function isOwnFolder(path: string): boolean {
 }
 
 /**
- * Folder for the compiled code of the parts in `folder`, below `$XDG_CACHE_HOME` or `~/.cache`. Null where there shall be
- * none: `NODE_DISABLE_COMPILE_CACHE` is set, as for Node's own cache, or the user cannot write the parts themselves, so
- * that a cache of theirs would be a way to change code that is protected from them.
+ * Folder for the compiled code of the parts in `folder`: beside the user's own policy, since whoever may write that may have
+ * the tool run anything, and a general cache folder is open to more. Null where there shall be none:
+ * `NODE_DISABLE_COMPILE_CACHE` is set, as for Node's own cache, or the user cannot write the parts themselves, so that
+ * this would be a way to change code that is protected from them.
  */
 export function codeCacheOf(o: { folder: string; version: string; env: Environment }): string | null {
-  if (o.env.get("NODE_DISABLE_COMPILE_CACHE") !== undefined) return null;
-  const asked = o.env.get("XDG_CACHE_HOME") ?? "";
-  const base = isAbsolute(asked) ? asked : join(o.env.home, ".cache");
-  if (!isAbsolute(base)) return null;
+  if (o.env.get("NODE_DISABLE_COMPILE_CACHE") !== undefined || !isAbsolute(o.env.home)) return null;
   try {
     accessSync(o.folder, constants.W_OK);
   } catch {
     return null;
   }
   const which = `${o.version}-node-${process.versions.node}-${process.arch}-${shortHash(o.folder)}`;
-  return join(base, "orchestrate", "code", which);
+  return join(o.env.home, CONFIG_DIR, "compiled", which);
 }
 
 /** FNV-1a. Two places that share one only compile more often: what was compiled is told by its stamp. */

@@ -25,6 +25,8 @@ export function keepCompiled({ cache, parts }: CompiledParts): void {
     if (!isOwnFolder(cache)) return;
     for (const [file, { script, stamp }] of missing)
       writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), script.createCachedData()]);
+    // The folder of the policy may be under version control.
+    writeWhole(join(dirname(cache), ".gitignore"), [Buffer.from("*\n")]);
     forgetOthers(cache);
   } catch {
     // Said above.
@@ -53,7 +55,7 @@ function forgetOthers(cache: string): void {
   const top = dirname(cache);
   const others = readdirSync(top)
     .map((name) => join(top, name))
-    .filter((path) => path !== cache)
+    .filter((path) => path !== cache && isOwnFolder(path))
     .map((path) => ({ path, mtimeMs: statSync(path).mtimeMs }))
     .sort((a, b) => b.mtimeMs - a.mtimeMs);
   for (const { path } of others.slice(OTHERS_KEPT)) rmSync(path, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Compiled code of the tool's parts in the user's cache folder: who leaves it there, who never does, and that nothing hangs on it. */
+/** Compiled code of the tool's parts in the user's home: who leaves it there, who never does, and that nothing hangs on it. */
 import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -20,9 +20,9 @@ const newHome = (): string => temporaryFolder("orchestrate-cache-home-");
 
 /** File → when it was changed. */
 function codeIn(home: string): Record<string, number> {
-  const top = join(home, ".cache/orchestrate/code");
-  const [folder, ...others] = readdirSync(top);
-  expect(others).toEqual([]);
+  const top = join(home, ".orchestrate/compiled");
+  const [ignore, folder, ...others] = readdirSync(top).sort();
+  expect([ignore, others]).toEqual([".gitignore", []]);
   const path = join(top, folder ?? "");
   return Object.fromEntries(readdirSync(path).map((name) => [name, statSync(join(path, name)).mtimeMs]));
 }
@@ -50,14 +50,14 @@ it.each(["switched off", "not possible, since a file lies in its place"])(
     const [cwd, home] = [workspace(), newHome()];
     const off = why === "switched off";
     if (!off) {
-      mkdirSync(join(home, ".cache"));
-      writeFileSync(join(home, ".cache/orchestrate"), "mine");
+      mkdirSync(join(home, ".orchestrate"));
+      writeFileSync(join(home, ".orchestrate/compiled"), "mine");
     }
     const env = { HOME: home, ...(off ? { NODE_DISABLE_COMPILE_CACHE: "1" } : {}) };
     const run = await tool().json(["run", "examples/research.yaml"], { cwd, env });
     expect(run.code).toBe(0);
     expect(stateOf(runDirOf(run)).status).toBe("accepted");
-    expect(readdirSync(home)).toEqual(off ? [] : [".cache"]);
+    expect(readdirSync(home)).toEqual(off ? [] : [".orchestrate"]);
   },
   120_000,
 );
