@@ -83,6 +83,35 @@ var init_node_vm = __esm({
   }
 });
 
+// scripts/src/core/layout.ts
+var RUN_FILES, CONFIG_DIR, RESERVED_RUN_NAMES;
+var init_layout = __esm({
+  "scripts/src/core/layout.ts"() {
+    "use strict";
+    RUN_FILES = {
+      spec: "jobs.yaml",
+      state: "state.json",
+      journal: "journal.jsonl",
+      metrics: "metrics.jsonl",
+      runtimes: "runtimes.json",
+      decisions: "decisions.jsonl",
+      calibration: "calibration.json",
+      trace: "trace.jsonl",
+      report: "report.md",
+      reportHtml: "report.html",
+      integrations: "integrations.json",
+      lock: "lock",
+      inbox: "inbox",
+      worktrees: "worktrees",
+      supervisor: "supervisor",
+      graph: "graph.json",
+      events: "events.jsonl"
+    };
+    CONFIG_DIR = ".orchestrate";
+    RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
+  }
+});
+
 // scripts/src/host/compiled-parts.ts
 import { isAbsolute, join } from "node:path";
 function openParts({
@@ -133,17 +162,14 @@ function isOwnFolder(path) {
   }
 }
 function codeCacheOf(o) {
-  if (o.env.get("NODE_DISABLE_COMPILE_CACHE") !== void 0) return null;
-  const asked = o.env.get("XDG_CACHE_HOME") ?? "";
-  const base = isAbsolute(asked) ? asked : join(o.env.home, ".cache");
-  if (!isAbsolute(base)) return null;
+  if (o.env.get("NODE_DISABLE_COMPILE_CACHE") !== void 0 || !isAbsolute(o.env.home)) return null;
   try {
     accessSync(o.folder, constants.W_OK);
   } catch {
     return null;
   }
   const which = `${o.version}-node-${process.versions.node}-${process.arch}-${shortHash(o.folder)}`;
-  return join(base, "orchestrate", "code", which);
+  return join(o.env.home, CONFIG_DIR, "compiled", which);
 }
 function shortHash(text) {
   let hash = 2166136261;
@@ -156,6 +182,7 @@ var init_compiled_parts = __esm({
     "use strict";
     init_node_fs();
     init_node_vm();
+    init_layout();
     WORTH_KEEPING = 8e3;
     OTHERS_WRITE = 18;
     STAMP_BYTES = 64;

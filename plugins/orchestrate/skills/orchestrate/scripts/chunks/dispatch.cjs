@@ -913,6 +913,42 @@ function currentVariables() {
 }
 var TOOL = "{orchestrate}";
 var runnable = (text2, script) => text2.replaceAll(TOOL, () => `node ${quoteShell(script)}`);
+var RUN_FILES = {
+  spec: "jobs.yaml",
+  state: "state.json",
+  journal: "journal.jsonl",
+  metrics: "metrics.jsonl",
+  runtimes: "runtimes.json",
+  decisions: "decisions.jsonl",
+  calibration: "calibration.json",
+  trace: "trace.jsonl",
+  report: "report.md",
+  reportHtml: "report.html",
+  integrations: "integrations.json",
+  lock: "lock",
+  inbox: "inbox",
+  worktrees: "worktrees",
+  supervisor: "supervisor",
+  graph: "graph.json",
+  events: "events.jsonl"
+};
+var JOB_FILES = {
+  prompt: "prompt.md",
+  command: "command.txt",
+  stdout: "stdout.txt",
+  stderr: "stderr.txt",
+  result: "result.md",
+  session: "session.json",
+  status: "status.json",
+  handoff: "handoff",
+  artifacts: "artifacts",
+  /** Takes back what a writer without a worktree changed in the checkout. */
+  reversePatch: "reverse.patch"
+};
+var REPORTS_DIR = "plans/reports";
+var INPUTS_DIR = ".orchestrate-inputs";
+var CONFIG_DIR = ".orchestrate";
+var RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
 var EXIT = {
   done: 0,
   settledWithFaults: 1,
@@ -977,6 +1013,7 @@ function keepCompiled({ cache, parts }) {
     if (!isOwnFolder(cache)) return;
     for (const [file, { script, stamp }] of missing)
       writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), script.createCachedData()]);
+    writeWhole((0, import_node_path2.join)((0, import_node_path2.dirname)(cache), ".gitignore"), [Buffer.from("*\n")]);
     forgetOthers(cache);
   } catch {
   }
@@ -999,7 +1036,7 @@ function writeWhole(path, parts) {
 }
 function forgetOthers(cache) {
   const top = (0, import_node_path2.dirname)(cache);
-  const others = readdirSync(top).map((name) => (0, import_node_path2.join)(top, name)).filter((path) => path !== cache).map((path) => ({ path, mtimeMs: statSync(path).mtimeMs })).sort((a, b) => b.mtimeMs - a.mtimeMs);
+  const others = readdirSync(top).map((name) => (0, import_node_path2.join)(top, name)).filter((path) => path !== cache && isOwnFolder(path)).map((path) => ({ path, mtimeMs: statSync(path).mtimeMs })).sort((a, b) => b.mtimeMs - a.mtimeMs);
   for (const { path } of others.slice(OTHERS_KEPT)) rmSync(path, { recursive: true, force: true });
 }
 var { parseArgs } = process.getBuiltinModule("node:util");
@@ -1808,42 +1845,6 @@ var fencedFault = (runDir) => ({
   path: runDir,
   errno: null
 });
-var RUN_FILES = {
-  spec: "jobs.yaml",
-  state: "state.json",
-  journal: "journal.jsonl",
-  metrics: "metrics.jsonl",
-  runtimes: "runtimes.json",
-  decisions: "decisions.jsonl",
-  calibration: "calibration.json",
-  trace: "trace.jsonl",
-  report: "report.md",
-  reportHtml: "report.html",
-  integrations: "integrations.json",
-  lock: "lock",
-  inbox: "inbox",
-  worktrees: "worktrees",
-  supervisor: "supervisor",
-  graph: "graph.json",
-  events: "events.jsonl"
-};
-var JOB_FILES = {
-  prompt: "prompt.md",
-  command: "command.txt",
-  stdout: "stdout.txt",
-  stderr: "stderr.txt",
-  result: "result.md",
-  session: "session.json",
-  status: "status.json",
-  handoff: "handoff",
-  artifacts: "artifacts",
-  /** Takes back what a writer without a worktree changed in the checkout. */
-  reversePatch: "reverse.patch"
-};
-var REPORTS_DIR = "plans/reports";
-var INPUTS_DIR = ".orchestrate-inputs";
-var CONFIG_DIR = ".orchestrate";
-var RESERVED_RUN_NAMES = /* @__PURE__ */ new Set([...Object.values(RUN_FILES), ".gitignore"]);
 var fileOf = (runDir) => (0, import_node_path4.join)(runDir, RUN_FILES.supervisor, "coordinator.log");
 var LINE_MAX_CHARS = 500;
 function openCoordinatorLog(runDir) {

@@ -1422,15 +1422,15 @@ async function writeReports(s) {
     now: s.clock.now()
   };
   const markdown = (0, import_rewrite_report.renderReport)(input);
-  (0, import_dispatch16.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch14.RUN_FILES.report), markdown);
-  (0, import_dispatch16.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch14.RUN_FILES.reportHtml), await (0, import_rewrite_report.renderReportHtml)(input));
+  (0, import_dispatch16.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch15.RUN_FILES.report), markdown);
+  (0, import_dispatch16.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch15.RUN_FILES.reportHtml), await (0, import_rewrite_report.renderReportHtml)(input));
   (0, import_judge.traceReport)(s, Buffer.byteLength(markdown));
 }
 async function writeMetricsOrSay(s) {
   try {
-    writeMetrics((0, import_node_path5.join)(s.runDir, import_dispatch14.RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
+    writeMetrics((0, import_node_path5.join)(s.runDir, import_dispatch15.RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
   } catch (error) {
-    const note = `${import_dispatch14.RUN_FILES.metrics} could not be written (${(0, import_dispatch16.errorCode)(error) ?? String(error)}), so the evidence of this run is incomplete.`;
+    const note = `${import_dispatch15.RUN_FILES.metrics} could not be written (${(0, import_dispatch16.errorCode)(error) ?? String(error)}), so the evidence of this run is incomplete.`;
     await s.commit([{ type: "run", patch: {}, note }]);
   }
 }
@@ -1670,8 +1670,8 @@ function notAccepted(s, outcomes) {
 }
 var TEMPORARY = /\.(\d+)\.\d+\.tmp$/;
 function removeLeftovers(runDir) {
-  const inbox = (0, import_node_path6.join)(runDir, import_dispatch14.RUN_FILES.inbox);
-  const supervisor = (0, import_node_path6.join)(runDir, import_dispatch14.RUN_FILES.supervisor);
+  const inbox = (0, import_node_path6.join)(runDir, import_dispatch15.RUN_FILES.inbox);
+  const supervisor = (0, import_node_path6.join)(runDir, import_dispatch15.RUN_FILES.supervisor);
   const supervisors = namesIn(supervisor).map((name2) => (0, import_node_path6.join)(supervisor, name2));
   for (const dir of [runDir, inbox, (0, import_node_path6.join)(inbox, "answered"), ...supervisors])
     for (const name2 of namesIn(dir)) {
@@ -1781,10 +1781,10 @@ var DECISION_LIMITS = {
   maxBytes: import_dispatch13.POLICY.TRACE_MAX_BYTES.value,
   rotateAtBytes: null
 };
-var decisionRef = (spanId) => `${import_dispatch14.RUN_FILES.decisions}#${spanId}`;
+var decisionRef = (spanId) => `${import_dispatch15.RUN_FILES.decisions}#${spanId}`;
 function createPlane(s) {
   const root = s.graph.workspaceRoots[0];
-  const file = (0, import_node_path8.join)(s.runDir, import_dispatch14.RUN_FILES.decisions);
+  const file = (0, import_node_path8.join)(s.runDir, import_dispatch15.RUN_FILES.decisions);
   let log = null;
   let asked = 0;
   let malformed = s.store.state.plane?.reason === "malformed";
@@ -1886,7 +1886,7 @@ function inputOf(s, root) {
     declared: (0, import_plane_setup2.frozenClassifiers)(s.graph).map((entry) => {
       const now = config.declared.find((source) => source.entry.id === entry.id);
       const same = now !== void 0 && (0, import_dispatch12.canonicalize)(now.entry) === (0, import_dispatch12.canonicalize)(entry);
-      return same ? now : { entry, source: "project", confirmed: false, path: import_dispatch14.CONFIG_DIR, sha256: "" };
+      return same ? now : { entry, source: "project", confirmed: false, path: import_dispatch15.CONFIG_DIR, sha256: "" };
     }),
     specEgress: s.graph.egress,
     policyEgress: config.egress,
@@ -1918,7 +1918,7 @@ function copyCalibration(s, identity) {
   const record = (0, import_inside.recordFor)(file, identity);
   if (record === null) return;
   (0, import_dispatch16.replaceFile)(
-    (0, import_node_path8.join)(s.runDir, import_dispatch14.RUN_FILES.calibration),
+    (0, import_node_path8.join)(s.runDir, import_dispatch15.RUN_FILES.calibration),
     `${JSON.stringify({ schemaVersion: 1, records: [record] }, null, 2)}
 `
   );
@@ -2071,14 +2071,11 @@ async function openSession(o, store) {
 }
 function sessionOf(o, run) {
   const { store, supervisorRunId, graph, inventory } = run;
-  const secretValues = (0, import_judge.secretValuesOf)(o.env).concat(
-    (0, import_plane_setup2.credentialValues)({
-      graph,
-      root: graph.workspaceRoots[0],
-      script: o.self.at(-1) ?? "",
-      env: o.env
-    })
-  );
+  const secretValues = (0, import_judge.secretValuesOf)({
+    env: o.env,
+    workspaceRoot: graph.workspaceRoots[0],
+    script: o.self.at(-1) ?? ""
+  });
   const redact = (text) => (0, import_rating2.redactText)(text, secretValues);
   const hardStops = /* @__PURE__ */ new Set();
   const records = new Map(inventory.records.map((record) => [record.id, record]));
@@ -2097,12 +2094,12 @@ function sessionOf(o, run) {
     records,
     adapters: adaptersOf(graph),
     events: openEventsLog({
-      file: (0, import_node_path7.join)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId), import_dispatch14.RUN_FILES.events),
+      file: (0, import_node_path7.join)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId), import_dispatch15.RUN_FILES.events),
       runId: graph.runId,
       now: o.clock.now,
       redact
     }),
-    trace: (0, import_trace_validate2.openTrace)({ file: (0, import_node_path7.join)(o.runDir, import_dispatch14.RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
+    trace: (0, import_trace_validate2.openTrace)({ file: (0, import_node_path7.join)(o.runDir, import_dispatch15.RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
     secretValues,
     cancelledJobs: /* @__PURE__ */ new Set(),
     observation: (0, import_judge.createObservation)({
@@ -2552,7 +2549,7 @@ function ownUsage(adapter, plan, usage) {
   };
 }
 function storeFor(s, runtime) {
-  const folder = (0, import_node_path12.join)(s.runDir, import_dispatch14.RUN_FILES.supervisor, "sessions", runtime);
+  const folder = (0, import_node_path12.join)(s.runDir, import_dispatch15.RUN_FILES.supervisor, "sessions", runtime);
   (0, import_dispatch16.ensureDir)(folder);
   return folder;
 }
@@ -3307,7 +3304,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = (0, import_dispatch19.watch)((0, import_node_path.join)(runDir, import_dispatch14.RUN_FILES.inbox), () => wake.ring());
+    const watcher = (0, import_dispatch19.watch)((0, import_node_path.join)(runDir, import_dispatch15.RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {
@@ -3354,7 +3351,7 @@ var handler = async (ctx, argv) => {
     self: ctx.self,
     resume: argv.includes("--resume"),
     harness: harnessArg(argv),
-    log: (line) => ctx.out.progress((0, import_dispatch15.runnable)(line, (0, import_dispatch7.scriptOf)(ctx)))
+    log: (line) => ctx.out.progress((0, import_dispatch14.runnable)(line, (0, import_dispatch7.scriptOf)(ctx)))
   });
 };
 function harnessArg(argv) {

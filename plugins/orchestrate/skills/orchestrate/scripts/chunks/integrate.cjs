@@ -57,10 +57,10 @@ async function previewIntegration(o) {
 }
 async function bothSides(repo, target, applied, job, fault) {
   const paths = fault.conflict?.paths ?? [];
-  for (const other of applied) {
+  const alone = await (0, import_worktree.mergeBases)({ repo, baseCommit: target, mergeCommits: [job] });
+  for (const other of alone.ok ? applied : []) {
     const pair = await (0, import_worktree.mergeBases)({ repo, baseCommit: target, mergeCommits: [other, job] });
-    if (!pair.ok && pair.error.conflict !== void 0 && pair.error.conflict.jobs.includes(other.jobId))
-      return { jobs: [other.jobId, job.jobId], paths };
+    if (!pair.ok && pair.error.conflict !== void 0) return { jobs: [other.jobId, job.jobId], paths };
   }
   return { jobs: [job.jobId], paths };
 }
@@ -282,7 +282,11 @@ async function tryTogether(o, r) {
       graph: o.view.graph,
       env: o.env,
       clock: o.clock,
-      secretValues: (0, import_judge.secretValuesOf)(o.env),
+      secretValues: (0, import_judge.secretValuesOf)({
+        env: o.env,
+        workspaceRoot: o.view.graph.workspaceRoots[0],
+        script: o.script
+      }),
       onHardStop: () => () => void 0,
       fail: (error) => {
         throw error;
@@ -403,7 +407,12 @@ var handler = async (ctx, parsed) => {
         message: "`--undo` takes back the last steps first, whatever their job: it has no `--job`."
       }
     ]);
-  const done = await integrateRun({ view, mode, jobs, env: ctx.env, clock: ctx.clock });
+  const done = await integrateRun({
+    ...{ view, mode, jobs },
+    env: ctx.env,
+    script: (0, import_dispatch2.scriptOf)(ctx),
+    clock: ctx.clock
+  });
   const [unknown] = done.refused.filter((one) => one.code === "unknown-job");
   if (unknown !== void 0)
     return (0, import_dispatch4.failure)(import_dispatch5.EXIT.usage, [{ severity: "error", code: unknown.code, message: `${unknown.detail}.` }]);
@@ -450,7 +459,8 @@ function textOf(done, o) {
   }
   const clean = done.refused.length === 0 && done.repos.every((repo) => repo.fault === null);
   if (clean && o.mode === "preview") lines.push(`nothing was changed; to do it: ${o.command} --apply`);
-  if (clean && o.mode === "apply") lines.push(`to take it back: ${o.command} --undo`);
+  if (done.repos.some((repo) => repo.jobs.some((job) => job.state === "applied")))
+    lines.push(`to take it back: ${o.command} --undo`);
   return lines.join("\n");
 }
 module.exports = {

@@ -12,6 +12,7 @@ var import_dispatch3 = require("./dispatch.cjs");
 var import_writer = require("./writer.cjs");
 var import_plane_setup = require("./plane-setup.cjs");
 var import_plane_setup2 = require("./plane-setup.cjs");
+var import_plane_setup3 = require("./plane-setup.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
 var import_supervise = require("./supervise.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
@@ -51,7 +52,14 @@ var import_node_path17 = require("node:path");
 var import_node_path18 = require("node:path");
 var import_node_path19 = require("node:path");
 var import_node_path20 = require("node:path");
-var secretValuesOf = (env) => Object.entries(env.all()).filter(([name, value]) => (0, import_unsupported2.looksSecretName)(name) && value.length >= 8).map(([, value]) => value);
+function secretValuesOf(o) {
+  const { env, workspaceRoot, script } = o;
+  const named = Object.entries(env.all()).flatMap(
+    ([name, value]) => (0, import_unsupported2.looksSecretName)(name) && value.length >= 8 ? [value] : []
+  );
+  const environment = (name) => env.get(name);
+  return [...named, ...(0, import_plane_setup3.everyKey)((0, import_plane_setup3.credentialPlaces)({ environment, workspaceRoot, script }))];
+}
 function createMinHeap() {
   const items = [];
   const swap = (a, b) => {

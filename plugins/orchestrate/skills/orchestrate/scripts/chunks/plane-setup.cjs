@@ -27,12 +27,7 @@ function credentialPlaces(o) {
   };
 }
 function findCredential(places) {
-  const found = [
-    { source: "env", value: usable(places.env ?? "") },
-    { source: "project-env", value: keyIn(places.project) },
-    { source: "skills-env", value: keyIn(places.skills) },
-    { source: "skill-env", value: keyIn(places.skill) }
-  ].filter((place) => place.value !== null);
+  const found = valuesIn(places);
   const [first, ...later] = found;
   if (first === void 0) return NO_CREDENTIAL;
   return {
@@ -41,6 +36,15 @@ function findCredential(places) {
     shadowed: later.map((place) => place.source),
     value: first.value
   };
+}
+var everyKey = (places) => valuesIn(places).map(({ value }) => value);
+function valuesIn(places) {
+  return [
+    { source: "env", value: usable(places.env ?? "") },
+    { source: "project-env", value: keyIn(places.project) },
+    { source: "skills-env", value: keyIn(places.skills) },
+    { source: "skill-env", value: keyIn(places.skill) }
+  ].flatMap(({ source, value }) => value === null ? [] : [{ source, value }]);
 }
 function skillFolder(script) {
   try {
@@ -309,11 +313,6 @@ function withoutClassifier(input) {
     calibration: "missing",
     calibrationDetail: null
   };
-}
-function credentialValues(o) {
-  if (!frozenClassifiers(o.graph).some((entry) => entry.provider_env?.includes(REFERENCE_KEY))) return [];
-  const { value } = findCredential(placesOf(o));
-  return value === null ? [] : [value];
 }
 var placesOf = (o) => credentialPlaces({
   environment: (name) => o.env.get(name),
@@ -736,10 +735,10 @@ module.exports = {
   confident: confident,
   controlStrength: controlStrength,
   credentialPlaces: credentialPlaces,
-  credentialValues: credentialValues,
   decideAfterFailure: decideAfterFailure,
   dispatchCeiling: dispatchCeiling,
   effectiveControls: effectiveControls,
+  everyKey: everyKey,
   findCredential: findCredential,
   frozenClassifiers: frozenClassifiers,
   isolationRaise: isolationRaise,

@@ -92,7 +92,7 @@ var toJson = (document, source) => `${JSON.stringify(document.toJS(), null, sour
 var POLICY_MODE = 420;
 function editPolicyFile(o) {
   const top = o.where === "home" ? o.env.home : (0, import_dispatch2.workspaceRoot)(o.env.cwd);
-  const path = (0, import_node_path.join)(top, import_dispatch3.CONFIG_DIR, "policy.yaml");
+  const path = (0, import_node_path.join)(top, import_dispatch5.CONFIG_DIR, "policy.yaml");
   const read = (0, import_unsupported.readConfig)(path);
   if (!read.ok) return (0, import_dispatch9.err)({ invalid: true, diagnostics: [read.error] });
   const before = read.value;
@@ -147,7 +147,7 @@ var handler = async (ctx, parsed) => {
       code: "policy-unconfirmed",
       file: path,
       message: "A project file may lower a capability; what this entry raises counts only once the user confirmed it.",
-      fix: `${import_dispatch5.TOOL} approve --policy ${digest.slice(0, import_unsupported2.SHOWN_DIGEST)}`
+      fix: `${import_dispatch4.TOOL} approve --policy ${digest.slice(0, import_unsupported2.SHOWN_DIGEST)}`
     }
   ] : [];
   return {
@@ -164,7 +164,7 @@ var usage = (code, message, fix) => (0, import_dispatch.failure)(import_dispatch
 function changeOf(parsed, known) {
   const runtime = parsed.args[0];
   if (!known.includes(runtime)) {
-    const meant = (0, import_dispatch4.didYouMean)(runtime, known);
+    const meant = (0, import_dispatch3.didYouMean)(runtime, known);
     return usage(
       "unknown-runtime",
       `No runtime has the id \`${runtime}\`${meant === null ? "" : `; did you mean \`${meant}\`?`}`,

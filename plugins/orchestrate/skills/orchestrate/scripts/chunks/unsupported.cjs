@@ -7296,7 +7296,7 @@ function readConfig(path) {
   }
 }
 var CONFIRMED_FILE = "confirmed.json";
-var confirmedPath = (home) => (0, import_node_path.join)(home, import_dispatch7.CONFIG_DIR, CONFIRMED_FILE);
+var confirmedPath = (home) => (0, import_node_path.join)(home, import_dispatch8.CONFIG_DIR, CONFIRMED_FILE);
 function loadConfig(o) {
   const into = {
     policy: [],
@@ -7312,13 +7312,13 @@ function loadConfig(o) {
   const places = [
     ...project === realPathOf(o.home) ? [] : [
       {
-        dir: (0, import_node_path.join)(o.root, import_dispatch7.CONFIG_DIR),
+        dir: (0, import_node_path.join)(o.root, import_dispatch8.CONFIG_DIR),
         source: "project",
         digestOf: (kind, entry) => (0, import_dispatch9.sha256)((0, import_dispatch6.canonicalize)({ kind, project, entry }) ?? ""),
         isConfirmed: (digest) => confirmed.has(digest)
       }
     ],
-    { dir: (0, import_node_path.join)(o.home, import_dispatch7.CONFIG_DIR), source: "home", digestOf: () => "", isConfirmed: () => true }
+    { dir: (0, import_node_path.join)(o.home, import_dispatch8.CONFIG_DIR), source: "home", digestOf: () => "", isConfirmed: () => true }
   ];
   for (const place of places) {
     readPolicy(place, o.now, into);
@@ -7405,7 +7405,7 @@ function withoutCredentials(entry, from, diagnostics) {
     code: "credential-unconfirmed",
     file: from.path,
     message: `\`${from.path}\` wants to pass ${[...new Set(secret)].map((name) => `\`${name}\``).join(", ")} to \`${entry.id}\`: it is not passed until the user confirmed the entry.`,
-    fix: `${import_dispatch8.TOOL} approve --policy ${from.digest.slice(0, SHOWN_DIGEST)}`
+    fix: `${import_dispatch7.TOOL} approve --policy ${from.digest.slice(0, SHOWN_DIGEST)}`
   });
   const harmless = (names) => names.filter((name) => !looksSecretName(name));
   return {
@@ -7425,7 +7425,7 @@ function addRuntime(found, into) {
       code: "runtime-shadowed",
       file: known.path,
       message: `\`${known.path}\` declares \`${found.entry.id}\`, which \`${found.path}\` declares, too: the one of the home counts.`,
-      fix: `give it another id, or confirm it: ${import_dispatch8.TOOL} approve --policy ${(known.digest ?? known.sha256).slice(0, SHOWN_DIGEST)}`
+      fix: `give it another id, or confirm it: ${import_dispatch7.TOOL} approve --policy ${(known.digest ?? known.sha256).slice(0, SHOWN_DIGEST)}`
     });
   }
 }
@@ -10254,7 +10254,7 @@ function jobIdProblem(id) {
   if (id.includes("..")) return "must not contain `..`";
   if (id.endsWith(".")) return "must not end with a dot";
   if (id.endsWith(".lock")) return "must not end with `.lock` (git refuses such a branch)";
-  if (import_dispatch20.RESERVED_RUN_NAMES.has(id)) return "is a name of the run directory";
+  if (import_dispatch21.RESERVED_RUN_NAMES.has(id)) return "is a name of the run directory";
   if (/^(arbiter|inbox)$/.test(id) || /^(arbiter|attempt)-/.test(id))
     return "is reserved for the coordinator";
   if (WINDOWS_DEVICE.test(id)) return "is a device name on Windows";
@@ -10304,7 +10304,7 @@ function checkDependencies(entry, byId, ids, say) {
       say("self-dependency", place, `${entry.label} depends on itself`, { fix: "remove it" });
     else {
       say("unknown-dependency", place, `${entry.label} depends on ${quoted(id)}, but there is no such job`, {
-        fix: () => suggestion((0, import_dispatch21.didYouMean)(id, ids), "add the job, or remove the dependency")
+        fix: () => suggestion((0, import_dispatch20.didYouMean)(id, ids), "add the job, or remove the dependency")
       });
     }
   }
@@ -10357,7 +10357,7 @@ function checkInputs(entry, byId, say) {
       [...place, "from_path"],
       `job \`${from}\` declares no output ${quoted(file)}`,
       {
-        fix: () => suggestion((0, import_dispatch21.didYouMean)(file, paths), `add it to the \`outputs\` of \`${from}\``)
+        fix: () => suggestion((0, import_dispatch20.didYouMean)(file, paths), `add it to the \`outputs\` of \`${from}\``)
       }
     );
   }
@@ -10466,7 +10466,7 @@ var checkModelPlaceholder = (text, path, say) => check(text, [MODEL_PLACEHOLDER]
 function check(text, known, path, say) {
   if (text === void 0 || !/<[^<>]*>/.test(text)) return;
   if (isPlaceholder(text) && known.includes(text)) return;
-  const meant = (0, import_dispatch21.didYouMean)(text, known);
+  const meant = (0, import_dispatch20.didYouMean)(text, known);
   say(
     "unknown-placeholder",
     path,
@@ -10483,7 +10483,7 @@ function checkTools(tools, runtime, path, say) {
     const place = [...path, index];
     const argument = WITH_ARGUMENT.exec(tool);
     if (KNOWN.has(tool) || argument !== null) continue;
-    const meant = (0, import_dispatch21.didYouMean)(tool, [...import_dispatch25.TOOL_WORDS, "mcp"]);
+    const meant = (0, import_dispatch20.didYouMean)(tool, [...import_dispatch25.TOOL_WORDS, "mcp"]);
     if (tool === "mcp" || /^(?:shell|mcp)\(/.test(tool))
       say("unknown-tool", place, `the tool ${quoted(tool)} is incomplete`, {
         fix: "write `shell`, `shell(PREFIX)` or `mcp(NAME)`"
@@ -10541,7 +10541,7 @@ function checkArbiter(spec, say) {
       ["arbiter", "mock", id],
       `\`arbiter.mock\` names ${quoted(id)}, but there is no such job`,
       {
-        fix: () => suggestion((0, import_dispatch21.didYouMean)(id, ids), "remove it")
+        fix: () => suggestion((0, import_dispatch20.didYouMean)(id, ids), "remove it")
       }
     );
   }

@@ -557,7 +557,7 @@ function outcomeOf(job, current) {
   return current?.acceptance ?? "pending";
 }
 function recover(files) {
-  const statePath = (0, import_node_path.join)(files.runDir, import_dispatch4.RUN_FILES.state);
+  const statePath = (0, import_node_path.join)(files.runDir, import_dispatch5.RUN_FILES.state);
   if (files.state === null) return (0, import_dispatch9.err)(noState(files, statePath));
   const document = parseStateFile(files.state);
   if (!document.ok) return (0, import_dispatch9.err)(stateFault(document.error, files.runDir, statePath));
@@ -669,7 +669,7 @@ function stateFault(problem, runDir, path) {
   }
 }
 function journalMissing(runDir) {
-  const path = (0, import_node_path.join)(runDir, import_dispatch4.RUN_FILES.journal);
+  const path = (0, import_node_path.join)(runDir, import_dispatch5.RUN_FILES.journal);
   return {
     code: "journal-missing",
     message: `\`${path}\` is missing, and with it every record since the last snapshot.`,
@@ -679,7 +679,7 @@ function journalMissing(runDir) {
   };
 }
 function journalDamaged(runDir, offset, seq, what) {
-  const path = (0, import_node_path.join)(runDir, import_dispatch4.RUN_FILES.journal);
+  const path = (0, import_node_path.join)(runDir, import_dispatch5.RUN_FILES.journal);
   return {
     code: "journal-damaged",
     message: `\`${path}\` is damaged at byte ${offset}: ${what}. What was recorded after record ${seq} would be lost, so nothing was changed.`,
@@ -688,8 +688,8 @@ function journalDamaged(runDir, offset, seq, what) {
     errno: null
   };
 }
-var resume = (runDir) => `${import_dispatch5.TOOL} resume ${(0, import_dispatch7.quoteShell)(runDir)}`;
-var startAgain = (runDir) => `Start again from the frozen spec: \`${import_dispatch5.TOOL} run ${(0, import_dispatch7.quoteShell)((0, import_node_path.join)(runDir, import_dispatch4.RUN_FILES.spec))}\`; captures, worktrees and branches of this run stay where they are.`;
+var resume = (runDir) => `${import_dispatch4.TOOL} resume ${(0, import_dispatch7.quoteShell)(runDir)}`;
+var startAgain = (runDir) => `Start again from the frozen spec: \`${import_dispatch4.TOOL} run ${(0, import_dispatch7.quoteShell)((0, import_node_path.join)(runDir, import_dispatch5.RUN_FILES.spec))}\`; captures, worktrees and branches of this run stay where they are.`;
 var dropSeal = (path) => `node -e 'const [f]=process.argv.slice(1),s=JSON.parse(fs.readFileSync(f));delete s.crc;fs.writeFileSync(f,JSON.stringify(s))' ${(0, import_dispatch7.quoteShell)(path)}`;
 var writerPorts = {
   disk: systemDisk,
@@ -704,8 +704,8 @@ var StateWriter = class {
   constructor(o) {
     this.o = o;
     this.disk = o.ports.disk;
-    this.statePath = (0, import_node_path3.join)(o.runDir, import_dispatch4.RUN_FILES.state);
-    this.journalPath = (0, import_node_path3.join)(o.runDir, import_dispatch4.RUN_FILES.journal);
+    this.statePath = (0, import_node_path3.join)(o.runDir, import_dispatch5.RUN_FILES.state);
+    this.journalPath = (0, import_node_path3.join)(o.runDir, import_dispatch5.RUN_FILES.journal);
     this.temp = `${this.statePath}.${process.pid}.tmp`;
     this.stateBytes = o.stateBytes;
     this.journalBytes = this.disk.stamp(this.journalPath)?.size ?? 0;
@@ -855,8 +855,8 @@ function encoded(text, room) {
 var LEFTOVER = /^state\.json\.\d+\.tmp$/;
 function createRun(o) {
   const disk = o.disk ?? systemDisk;
-  const statePath = (0, import_node_path2.join)(o.runDir, import_dispatch4.RUN_FILES.state);
-  const journalPath = (0, import_node_path2.join)(o.runDir, import_dispatch4.RUN_FILES.journal);
+  const statePath = (0, import_node_path2.join)(o.runDir, import_dispatch5.RUN_FILES.state);
+  const journalPath = (0, import_node_path2.join)(o.runDir, import_dispatch5.RUN_FILES.journal);
   const exists = () => new import_dispatch.StateFaultError({
     code: "run-exists",
     message: `\`${o.runDir}\` already holds a run.`,
@@ -905,7 +905,7 @@ async function openStore(o) {
     return (0, import_dispatch9.ok)(store);
   } catch (error) {
     return (0, import_dispatch9.err)(
-      error instanceof import_dispatch.StateFaultError ? error.fault : (0, import_dispatch.ioFault)("write", error, (0, import_node_path2.join)(o.runDir, import_dispatch4.RUN_FILES.state))
+      error instanceof import_dispatch.StateFaultError ? error.fault : (0, import_dispatch.ioFault)("write", error, (0, import_node_path2.join)(o.runDir, import_dispatch5.RUN_FILES.state))
     );
   }
 }
@@ -914,8 +914,8 @@ function readRun(runDir, disk = systemDisk) {
 }
 var READ_TRIES = 20;
 function load(runDir, disk) {
-  const statePath = (0, import_node_path2.join)(runDir, import_dispatch4.RUN_FILES.state);
-  const journalPath = (0, import_node_path2.join)(runDir, import_dispatch4.RUN_FILES.journal);
+  const statePath = (0, import_node_path2.join)(runDir, import_dispatch5.RUN_FILES.state);
+  const journalPath = (0, import_node_path2.join)(runDir, import_dispatch5.RUN_FILES.journal);
   for (let tries = 1; ; tries++) {
     try {
       const before = disk.stamp(statePath)?.id;
