@@ -232,7 +232,7 @@ describe("a runtime that was refused what it needed", () => {
 });
 
 describe("another model than the one that was asked for", () => {
-  it("is on record and flagged", async () => {
+  it("is on record and flagged, and supports no claim of independence", async () => {
     const { path } = workspace([
       scout("asked", "mock", { model: "mock-a" }),
       scout("other", "mock", { model: "mock-a", mock: [{ model: "mock-b" }, { say: "done" }] }),
@@ -246,6 +246,7 @@ describe("another model than the one that was asked for", () => {
       ["mock-a", "mock-a", false],
       ["mock-a", "mock-b", true],
     ]);
+    expect(stateOf(runDir).arbiters.map((one) => one.independence)).toEqual(["not-independent-substituted"]);
   });
 });
 

@@ -74,6 +74,15 @@ describe("metrics", () => {
     });
   });
 
+  it("compares only settled work of the model that was asked for", () => {
+    const comparable = (over: Parameters<typeof attemptOf>[0]): unknown =>
+      [...metricsOf({ graph, state: stateOf({ a: jobOf([attemptOf(over)]), b: jobOf([]) }) })][0]?.comparable;
+    expect(comparable({})).toBe(true);
+    expect(comparable({ flags: ["zero-work"] })).toBe(true);
+    expect(comparable({ flags: ["zero-work", "model-mismatch"] })).toBe(false);
+    expect(comparable({ settlement: "unsettled" })).toBe(false);
+  });
+
   it("marks mock work as not comparable and its unknown times as unknown", () => {
     expect([...metricsOf({ graph, state })][3]).toMatchObject({
       mock: true,

@@ -90,6 +90,9 @@ describe("choosing an arbiter", () => {
     const played = work("m", { runtime: "mock", family: "mock-a" });
     expect(calls([played], [claude])).toEqual(["mock:mock:independent:m"]);
     expect(calls([played, work("a")], [codex])).toEqual(["mock:mock:independent:m", "a:codex:independent:a"]);
+    expect(calls([played, work("n", { runtime: "mock", family: null })], [])).toEqual([
+      "mock:mock:not-independent-substituted:m+n",
+    ]);
     expect(calls([work("m", { runtime: "mock", family: "mock-b" })], [])).toEqual([
       "mock:mock:not-independent-substituted:m",
     ]);
