@@ -3,6 +3,7 @@
 import { SUPERVISION } from "../core/policy.ts";
 import type { Job, PlanJob } from "../core/runtime.ts";
 import { REOPENABLE_BLOCKS } from "../core/runtime.ts";
+import { sentence } from "../core/sentence.ts";
 import { isoTime } from "../host/clock.ts";
 import type { RoundOutcome } from "../prove/accept.ts";
 import type { InboxCommand } from "../state/inbox.ts";
@@ -318,8 +319,6 @@ async function verdict(
     ].join(" "),
   );
 }
-
-const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 /** Jobs whose reason an answer tells. */
 const REASONS_SHOWN = 5;

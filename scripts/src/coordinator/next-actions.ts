@@ -12,6 +12,7 @@ import {
   type ReopenableBlock,
   type State,
 } from "../core/runtime.ts";
+import { sentence } from "../core/sentence.ts";
 import { blockOffer } from "./next-action-blocks.ts";
 import { command, type NextInput, type Offer } from "./next-action-command.ts";
 import { egressOffers, withProposals } from "./next-action-plane.ts";
@@ -113,7 +114,7 @@ function waitingJobs(input: NextInput, asked: boolean): string[] {
       const lift = one == null ? undefined : REOPENABLE_BLOCKS[one.code as ReopenableBlock];
       return lift === "resume" || (lift === "arbitrate_native" && !asked);
     });
-    return block == null ? [] : [`\`${id}\` (${block.code}): ${block.detail}`];
+    return block == null ? [] : [sentence(`\`${id}\` (${block.code}): ${block.detail}`)];
   });
 }
 

@@ -191,11 +191,14 @@ describe("blocks that an action lifts", () => {
   it("tells with a resume what each job waits for", () => {
     const plans = ["a", "b", "c", "d"].map((id) => ({ ...internal, id }));
     const jobs = Object.fromEntries(plans.map(({ id }) => [id, blocked("needs-arbiter")]));
+    // Words of an arbiter may end without a sign; what follows is a sentence of its own nevertheless.
+    const block = { code: "arbiter-blocked", detail: "`arbiter-1` could not decide: it differs" };
+    jobs["b"] = jobOf([], { status: "blocked", outcome: "blocked", block });
     expect(next(jobs, waiting, plans).actions).toMatchObject([
       {
         id: "resume",
         reason:
-          "Blocked work goes on once what it waits for is there; this looks again. `a` (needs-arbiter): because. `b` (needs-arbiter): because. `c` (needs-arbiter): because. And 1 more.",
+          "Blocked work goes on once what it waits for is there; this looks again. `a` (needs-arbiter): because. `b` (arbiter-blocked): `arbiter-1` could not decide: it differs. `c` (needs-arbiter): because. And 1 more.",
       },
     ]);
   });
