@@ -7,7 +7,7 @@ import { quoteShell } from "../core/shell-quote.ts";
 import type { Environment } from "../host/env.ts";
 import { explainNoRepo, findRepo, gitVersion, MIN_GIT } from "../host/git.ts";
 import type { TargetFinding } from "../run/find-targets.ts";
-import { loginCommand } from "../runtimes/onboarding.ts";
+import { loginOf } from "../runtimes/onboarding.ts";
 import { SHIPPED } from "../runtimes/registry.ts";
 import type { Smoke } from "./smoke.ts";
 import { targetText } from "./target-text.ts";
@@ -230,7 +230,9 @@ function recordFaults(record: RuntimeRecord, o: HostExamination): HostFault[] {
   // What the question of `--smoke` showed is said once, by `smokeFaults`.
   const told = o.smokes?.some((smoke) => !smoke.ok && smoke.runtime === id) === true;
   if (record.authenticated === false && !told)
-    found.push(fault(id, "not logged in: every job on it would end as AUTH.", logIn(record)));
+    found.push(
+      fault(id, `not logged in: every job on it would end as AUTH.${thenInside(record)}`, logIn(record)),
+    );
   else if (record.state === "unavailable" && !told) found.push(unusable(record, o));
   if (record.reason === "sandbox-missing")
     found.push(
@@ -288,7 +290,11 @@ function unusable(record: RuntimeRecord, o: HostExamination): HostFault {
 }
 
 /** Where nobody recorded the login, the program itself is where its user looks for it. */
-const logIn = ({ id, binary }: RuntimeRecord): string => loginCommand(id) ?? quoteShell(binary ?? id);
+const logIn = ({ id, binary }: RuntimeRecord): string => loginOf(id)?.login ?? quoteShell(binary ?? id);
+const thenInside = ({ id }: RuntimeRecord): string => {
+  const inside = loginOf(id)?.inside ?? null;
+  return inside === null ? "" : ` Type \`${inside}\` in it.`;
+};
 
 const keysOf = (id: string): readonly string[] =>
   SHIPPED.find((adapter) => adapter.id === id)?.providerEnv ?? [];
@@ -351,7 +357,8 @@ function smokeFaults({ smokes, own, root }: HostExamination): HostFault[] {
           `unusable: trust. In a worktree it never saw it asks whether to trust the folder, and nobody answers${said}. Answer it once, on a terminal.`,
           `cd ${quoteShell(root)} && ${quoteShell(record.binary ?? runtime)}`,
         );
-      if (failureClass === "AUTH") return fault(runtime, `its login was refused${said}.`, logIn(record));
+      if (failureClass === "AUTH")
+        return fault(runtime, `its login was refused${said}.${thenInside(record)}`, logIn(record));
       return fault(
         runtime,
         `one tiny question ended as ${failureClass ?? "UNKNOWN"}${said}.`,

@@ -8,8 +8,10 @@ export interface Onboarding {
   readonly package: string;
   /** The newest release line that runs on an older Node than the newest release asks for. */
   readonly older: { readonly belowNode: readonly [number, number]; readonly version: string } | null;
-  /** What the user does once, interactively. */
+  /** What the user starts once, on a terminal: a command of the program, as its own help lists it. */
   readonly login: string;
+  /** What is typed in the program then, where it has no command to log in; an argument would be sent to the model. */
+  readonly inside: string | null;
 }
 
 const ONBOARDING: readonly Onboarding[] = [
@@ -17,16 +19,18 @@ const ONBOARDING: readonly Onboarding[] = [
     id: "claude",
     package: "@anthropic-ai/claude-code",
     older: { belowNode: [22, 0], version: "2.1.197" },
-    login: "claude /login",
+    login: "claude auth login",
+    inside: null,
   },
-  { id: "codex", package: "@openai/codex", older: null, login: "codex login" },
-  { id: "gemini", package: "@google/gemini-cli", older: null, login: "gemini" },
-  { id: "opencode", package: "opencode-ai", older: null, login: "opencode auth login" },
+  { id: "codex", package: "@openai/codex", older: null, login: "codex login", inside: null },
+  { id: "gemini", package: "@google/gemini-cli", older: null, login: "gemini", inside: null },
+  { id: "opencode", package: "opencode-ai", older: null, login: "opencode auth login", inside: null },
   {
     id: "pi",
     package: "@earendil-works/pi-coding-agent",
     older: { belowNode: [22, 19], version: "0.74.2" },
-    login: "pi /login",
+    login: "pi",
+    inside: "/login",
   },
 ];
 
@@ -34,6 +38,7 @@ export interface OnboardingSteps {
   readonly install: readonly string[];
   readonly undo: readonly string[];
   readonly login: string;
+  readonly inside: string | null;
 }
 
 /** Argument vectors for this Node; null: no way is recorded for that id. */
@@ -49,9 +54,10 @@ export function onboardingOf(id: string, node: readonly [number, number]): Onboa
     install: ["npm", "install", "--global", name],
     undo: ["npm", "uninstall", "--global", found.package],
     login: found.login,
+    inside: found.inside,
   };
 }
 
-/** The command that logs in to a runtime, on the user's own terminal. */
-export const loginCommand = (id: string): string | null =>
-  ONBOARDING.find((entry) => entry.id === id)?.login ?? null;
+/** How its user logs in to a runtime, on a terminal; null: nobody recorded it. */
+export const loginOf = (id: string): Pick<Onboarding, "login" | "inside"> | null =>
+  ONBOARDING.find((entry) => entry.id === id) ?? null;

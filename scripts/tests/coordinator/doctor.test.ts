@@ -81,6 +81,12 @@ describe("a runtime that was found", () => {
       "codex login",
     ],
     [
+      "is not logged in, which it does inside",
+      () => shipped("pi", { state: "unavailable", reason: "not-authenticated", authenticated: false }),
+      `${NOT_LOGGED_IN} Type \`/login\` in it.`,
+      "pi",
+    ],
+    [
       "is declared and not logged in",
       () => declared({ state: "unavailable", reason: "not-authenticated", authenticated: false }),
       NOT_LOGGED_IN,

@@ -188,7 +188,7 @@ describe("doctor", () => {
       subject: "claude",
       weight: "fault",
       what: "not logged in: every job on it would end as AUTH.",
-      fix: "claude /login",
+      fix: "claude auth login",
     });
     expect(faults.map((one) => one.weight)).toEqual([...faults.map((one) => one.weight)].sort());
     expect(faultsOf(faults, "codex").map((one) => [one.weight, one.what])).toEqual([
@@ -525,7 +525,7 @@ describe("onboarding", () => {
     const done = await tool().run(["onboard", "claude", "--apply"], { cwd: path, env });
     expect(done.code).toBe(1);
     expect(done.stdout).toBe(
-      "claude is here and not logged in.\nlog in:   claude /login   (the user, on a terminal; never done here)\nthen:     `resume RUN` for a run that waits for it\n",
+      "claude is here and not logged in.\nlog in:   claude auth login   (the user, on a terminal; never done here)\nthen:     `resume RUN` for a run that waits for it\n",
     );
     const here = await tool().json(["onboard", "codex"], { cwd: path, env });
     expect(here).toMatchObject({ code: 0, data: { result: "present", applied: false } });

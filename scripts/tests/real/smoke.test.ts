@@ -78,7 +78,7 @@ describe("one tiny question to real agents", { timeout: 2 * REAL_TIMEOUT }, () =
     ]);
     expect(smoke[0]?.failureClass).toBe("AUTH");
     const hard = faults.filter((one) => one.weight === "fault");
-    expect(hard.map((one) => [one.subject, one.fix])).toEqual([["claude", "claude /login"]]);
+    expect(hard.map((one) => [one.subject, one.fix])).toEqual([["claude", "claude auth login"]]);
     expect(hard[0]?.what).toMatch(/^its login was refused/);
   });
 });

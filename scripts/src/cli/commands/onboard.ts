@@ -63,6 +63,7 @@ export const handler: Handler = async (ctx, parsed) => {
       install: shown(done.steps?.install),
       undo: shown(done.steps?.undo),
       login: done.steps?.login ?? null,
+      loginInside: done.steps?.inside ?? null,
       before: brief(done.before),
       after: brief(done.after),
       output: done.output,
@@ -132,7 +133,11 @@ function outcomeOf(
   const here = after ?? before;
   const undo = after === null || steps === null ? [] : [`undo:     ${steps.undo.join(" ")}`];
   const login =
-    steps === null ? [] : [`log in:   ${steps.login}   (the user, on a terminal; never done here)`];
+    steps === null
+      ? []
+      : [
+          `log in:   ${steps.login}   (${steps.inside === null ? "" : `then \`${steps.inside}\` in it; `}the user, on a terminal; never done here)`,
+        ];
   const goOn = "then:     `resume RUN` for a run that waits for it";
   switch (result) {
     case "present":
