@@ -18,6 +18,7 @@ import {
   type Parsed,
 } from "./context.ts";
 import { ownCommand, scriptOf } from "./own-command.ts";
+import { refusedInsideJob } from "./own-word.ts";
 import { openRun, summaryOf } from "./run-access.ts";
 
 /** A decision about one job: what it set in motion is that job's next step, whatever else the run does meanwhile. */
@@ -115,8 +116,8 @@ export function answerScope(
   if (jobId === undefined) return missing("--job JOB", "as in the action of `next`");
   if (scope === undefined) return missing("--scope SHA256", "as in the action of `next`");
   return answer(ctx, parsed.args[0], (view) => {
-    const unknown = unknownJob(view, jobId);
-    if (unknown !== null) return unknown;
+    const wrong = refusedInsideJob(ctx, { command: kind, runDir: view.runDir }) ?? unknownJob(view, jobId);
+    if (wrong !== null) return wrong;
     const decided = decidedScope({
       jobId,
       block: view.state.jobs[jobId]?.block ?? null,

@@ -4,6 +4,7 @@ import { confirmPolicy } from "../coordinator/confirm-policy.ts";
 import { EXIT } from "../core/exit-codes.ts";
 import { TOOL } from "../core/tool-word.ts";
 import { type CommandContext, type CommandResult, failure, flagText, type Parsed } from "./context.ts";
+import { refusedInsideJob } from "./own-word.ts";
 
 export function decidePolicy(
   ctx: CommandContext,
@@ -11,6 +12,8 @@ export function decidePolicy(
   verb: "approve" | "deny",
   hash: string,
 ): CommandResult {
+  const refused = refusedInsideJob(ctx, { command: `${verb} --policy`, runDir: null });
+  if (refused !== null) return refused;
   const mixed = ["job", "scope", "note"].find((name) => flagText(parsed, name) !== undefined);
   if (mixed !== undefined || parsed.args.length > 0)
     return failure(EXIT.usage, [

@@ -5,6 +5,7 @@ import { type EgressRequest, egressOfSpec, recordEgress } from "../coordinator/p
 import { EXIT } from "../core/exit-codes.ts";
 import { type CommandContext, type CommandResult, failure } from "./context.ts";
 import { scriptOf } from "./own-command.ts";
+import { refusedInsideJob } from "./own-word.ts";
 import { openRun } from "./run-access.ts";
 
 /** `where` is a run, absent (the newest), or a spec that has not been run yet. */
@@ -16,6 +17,8 @@ export function answerEgress(
     readonly decision: "approve" | "deny";
   },
 ): CommandResult {
+  const refused = refusedInsideJob(ctx, { command: `${o.decision} --egress`, runDir: null });
+  if (refused !== null) return refused;
   const asked = requests(ctx, o.where);
   if ("exitCode" in asked) return asked;
   const found = asked.find((request) => request.id === o.id);

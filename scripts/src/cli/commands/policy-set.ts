@@ -22,8 +22,11 @@ import {
   type Handler,
   type Parsed,
 } from "../context.ts";
+import { refusedInsideJob } from "../own-word.ts";
 
 export const handler: Handler = async (ctx, parsed) => {
+  const refused = refusedInsideJob(ctx, { command: "policy set", runDir: null });
+  if (refused !== null) return refused;
   const config = loadConfig({ root: workspaceRoot(ctx.env.cwd), home: ctx.env.home, now: ctx.clock.now() });
   const change = changeOf(parsed, knownRuntimes(config.declared));
   if ("exitCode" in change) return change;

@@ -5,6 +5,7 @@ import { parseVerdict } from "../../prove/verdict.ts";
 import { VERDICT_MAX_CHARS } from "../../prove/verdict-text.ts";
 import { answer, missing } from "../answer.ts";
 import { failure, flagText, type Handler } from "../context.ts";
+import { refusedInsideJob } from "../own-word.ts";
 
 /** A malformed verdict is told here, before anything is written; the coordinator checks what it is bound to. */
 export const handler: Handler = async (ctx, parsed) => {
@@ -29,5 +30,14 @@ export const handler: Handler = async (ctx, parsed) => {
   }
   const verdict = parseVerdict(text);
   if (!verdict.ok) return failure(EXIT.usage, verdict.error);
-  return answer(ctx, parsed.args[0], () => ({ kind: "verdict", verdict: verdict.value, handle }));
+  return answer(
+    ctx,
+    parsed.args[0],
+    ({ runDir }) =>
+      refusedInsideJob(ctx, { command: "verdict", runDir }) ?? {
+        kind: "verdict",
+        verdict: verdict.value,
+        handle,
+      },
+  );
 };
