@@ -114,14 +114,32 @@ describe("five real agents in one run", () => {
     const end = await tool().json(["wait", runDir, "--for", "settled"], at);
 
     expect(
-      Object.fromEntries(["limited", "cut", "vanished", "denied"].map((id) => [id, trail(runDir, id)])),
+      Object.fromEntries(Object.keys(stateOf(runDir).jobs).map((id) => [id, trail(runDir, id)])),
     ).toEqual({
+      remove: ["first sh success"],
+      ask: ["first codex success"],
+      "go-on": ["first codex success"],
       limited: ["first claude failed RATE_LIMIT", "retry claude success"],
       cut: ["first pi failed NETWORK", "promotion codex success"],
       vanished: ["first opencode failed RUNTIME_CRASH", "promotion gemini success"],
       denied: ["first gemini blocked PERMISSION"],
     });
     const state = stateOf(runDir);
+    expect(Object.fromEntries(Object.entries(state.jobs).map(([id, job]) => [id, job.status]))).toEqual({
+      limited: "success",
+      cut: "success",
+      remove: "success",
+      vanished: "success",
+      ask: "success",
+      "go-on": "success",
+      denied: "blocked",
+    });
+    const told = await tool().run(["status", runDir], at);
+    expect(told.stdout).toMatch(/^ {2}limited .* attempt 2: retry after RATE_LIMIT$/m);
+    expect(told.stdout).toMatch(/^ {2}cut .* attempt 2: promoted from pi to codex after NETWORK$/m);
+    expect(told.stdout).toMatch(
+      /^ {2}vanished .* attempt 2: promoted from opencode to gemini after RUNTIME_CRASH$/m,
+    );
     expect(state.jobs["denied"]?.block).toMatchObject({
       code: "permission",
       detail: expect.stringContaining("touch note.md"),
