@@ -2,7 +2,16 @@
  * One change of a policy file as text: comments, order and everything else in it stay. The result is read again by the
  * same rules as any policy before anybody writes it.
  */
-import { type Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  stringify,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { PolicyEntry } from "../core/generated/policy.ts";
 import { err, ok, type Result } from "../core/result.ts";
@@ -53,6 +62,9 @@ export function editPolicy(
   const at = known.findIndex((entry) => sameSelector(entry, change.selector));
   const before = known[at] ?? null;
   const after = entryAfter(before, change);
+  const replaced = at < 0 ? null : withValues(source, entries.get(at) as YAMLMap, change);
+  if (replaced !== null && saysAt(replaced, fileName, at, after))
+    return ok({ text: replaced, before, after });
   if (after === null) {
     if (at >= 0) entries.delete(at);
   } else if (at >= 0) applyTo(entries.get(at) as YAMLMap, change, document);
@@ -60,6 +72,32 @@ export function editPolicy(
   const edited = isJson(source) ? toJson(document, source) : toText(document, source);
   const again = parsePolicy(edited, fileName);
   return again.policy === null ? err(again.diagnostics) : ok({ text: edited, before, after });
+}
+
+/** Other values in the place of those that are there: every other byte stays. Null: something has to come or go. */
+function withValues(source: string, entry: YAMLMap, change: PolicyChange): string | null {
+  if (change.kind !== "set" || !isMap(entry) || change.unset.some((field) => entry.has(field))) return null;
+  let text = source;
+  const places = Object.entries(change.set).map(([field, value]) => ({
+    node: entry.get(field, true),
+    value,
+  }));
+  for (const { node, value } of places.sort((a, b) => startOf(b.node) - startOf(a.node))) {
+    if (!isScalar(node) || node.range == null) return null;
+    const quotes = node.type === "QUOTE_SINGLE" || node.type === "QUOTE_DOUBLE" ? node.type : "PLAIN";
+    const word = stringify(value, { defaultStringType: quotes, lineWidth: 0 }).trimEnd();
+    text = `${text.slice(0, node.range[0])}${word}${text.slice(node.range[1])}`;
+  }
+  return text;
+}
+
+const startOf = (node: unknown): number => (isScalar(node) ? (node.range?.[0] ?? -1) : -1);
+
+/** Whether the text reads as it shall: a value may need more than its own place, within `{ }` for example. */
+function saysAt(text: string, fileName: string, at: number, entry: PolicyEntry | null): boolean {
+  const found = parsePolicy(text, fileName).policy?.candidates?.[at];
+  const fields = [...SELECTOR_FIELDS, ...POLICY_FIELDS, "egress"] as const;
+  return found !== undefined && fields.every((field) => found[field] === entry?.[field]);
 }
 
 function entryAfter(before: PolicyEntry | null, change: PolicyChange): PolicyEntry | null {

@@ -51,6 +51,26 @@ candidates:
     );
   });
 
+  it("keeps every other byte, however the file is laid out, when values that are there change", () => {
+    const own = `version: 1   # ours
+
+candidates:
+    # the big one
+    - runtime: claude      # here
+      capability:  C3      # agreed
+
+      family: 'acme'
+
+    - {  runtime: codex,capability: C2  }    # there
+# end`;
+    for (const text of [own, own.replaceAll("\n", "\r\n")]) {
+      expect(edited(text, set({ runtime: "claude" }, { capability: "C1", family: "no" }))).toBe(
+        text.replace("C3", "C1").replace("'acme'", "'no'"),
+      );
+      expect(edited(text, set({ runtime: "codex" }, { capability: "C1" }))).toBe(text.replace("C2", "C1"));
+    }
+  });
+
   it("takes a new entry before the wider one that would speak first", () => {
     const text = edited(FILE, set({ runtime: "claude", model: "small-*" }, { capability: "C1" }));
     expect(parsePolicy(text, "p").policy?.candidates?.map((one) => [one.runtime, one.model])).toEqual([
