@@ -37,7 +37,7 @@ function mockCalls(work) {
       candidate: null,
       family: MOCK_ARBITER_FAMILY,
       attempts: refs(work),
-      independence: work.some((producer) => producer.family === MOCK_ARBITER_FAMILY) ? "not-independent-substituted" : "independent",
+      independence: differs(MOCK_ARBITER_FAMILY, familiesOf(work)) ? "independent" : "not-independent-substituted",
       rule: "mock"
     }
   ];

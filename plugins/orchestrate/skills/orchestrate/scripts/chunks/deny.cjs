@@ -2,6 +2,8 @@
 (function (module, exports, require, moduleUrl) {
 "use strict";
 var import_confirm_policy = require("./confirm-policy.cjs");
+var import_answer = require("./answer.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_send_2 = require("./send-2.cjs");
 var import_inbox_validate = require("./inbox.validate.cjs");
 var import_start_2 = require("./start-2.cjs");
@@ -14,7 +16,7 @@ var handler = async (ctx, parsed) => {
   if (hash !== void 0) return (0, import_confirm_policy.decidePolicy)(ctx, parsed, "deny", hash);
   const egress = (0, import_dispatch.flagText)(parsed, "egress");
   if (egress !== void 0) return (0, import_confirm_policy.answerEgress)(ctx, { where: parsed.args[0], id: egress, decision: "deny" });
-  return (0, import_send_2.answerScope)(ctx, parsed, "deny");
+  return (0, import_answer.answerScope)(ctx, parsed, "deny");
 };
 module.exports = {
   handler: handler

@@ -1933,6 +1933,74 @@ function formatDuration(ms) {
   const text2 = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`).join("");
   return text2 === "" ? "0s" : text2;
 }
+var JOB_MARKER = "ORCHESTRATE_JOB";
+var JOB_ANCESTORS = "ORCHESTRATE_JOB_ANCESTORS";
+var HARNESS_MARKERS = {
+  claude: [
+    "CLAUDECODE",
+    "CLAUDE_CODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_PARENT_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_IS_COWORK",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_REMOTE",
+    "CLAUDE_CODE_REMOTE_SESSION_ID",
+    "CLAUDE_CODE_TMPDIR",
+    "CLAUDE_SESSION_ID",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_SKILL_DIR"
+  ],
+  codex: [
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "CODEX_CI",
+    "CODEX_INTERNAL_ORIGINATOR_OVERRIDE",
+    "CODEX_MANAGED_BY_NPM",
+    "CODEX_MANAGED_BY_BUN"
+  ],
+  gemini: ["GEMINI_CLI", "GEMINI_SESSION_ID"],
+  qwen: ["QWEN_CODE"],
+  opencode: ["OPENCODE", "OPENCODE_CLIENT", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_SESSION_ID"],
+  pi: ["PI_CODING_AGENT", "OMPCODE"],
+  cursor: ["CURSOR_AGENT", "CURSOR_TRACE_ID", "CURSOR_EXTENSION_HOST_ROLE"],
+  copilot: ["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"],
+  amp: ["AMP_CURRENT_THREAD_ID"],
+  augment: ["AUGMENT_AGENT"],
+  cline: ["CLINE_ACTIVE"],
+  crush: ["CRUSH"],
+  goose: ["GOOSE_TERMINAL"],
+  antigravity: ["ANTIGRAVITY_AGENT"],
+  kiro: ["KIRO_AGENT_PATH"],
+  generic: ["AGENT", "AI_AGENT", "AGENT_SESSION_ID"],
+  editor: ["VSCODE_IPC_HOOK_CLI", "VSCODE_PID", "VSCODE_INJECTION"]
+};
+var OWN_PREFIX = "ORCHESTRATE_";
+var STRIPPED_PREFIXES = ["GIT_", "VSCODE_GIT_", OWN_PREFIX];
+var LOADER_VARIABLES = [
+  "NODE_OPTIONS",
+  "NODE_REPL_EXTERNAL_MODULE",
+  "NODE_V8_COVERAGE",
+  "BASH_ENV",
+  "ENV",
+  "PYTHONSTARTUP",
+  "PERL5OPT",
+  "RUBYOPT",
+  "JAVA_TOOL_OPTIONS"
+];
+var LOADER_PREFIXES = ["LD_", "DYLD_"];
+var EXACT = /* @__PURE__ */ new Set([...Object.values(HARNESS_MARKERS).flat(), ...LOADER_VARIABLES]);
+var PREFIXES = [...STRIPPED_PREFIXES, ...LOADER_PREFIXES];
+function isStrippedVariable(name) {
+  return EXACT.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix));
+}
 function harnessOf(env, parsed2) {
   const name = flagText(parsed2, "harness") ?? env.get("ORCHESTRATE_HARNESS");
   const subagents = flagOn(parsed2, "subagents") || isOn(env.get("ORCHESTRATE_SUBAGENTS"));
@@ -2216,16 +2284,18 @@ var ONBOARDING = [
     id: "claude",
     package: "@anthropic-ai/claude-code",
     older: { belowNode: [22, 0], version: "2.1.197" },
-    login: "claude /login"
+    login: "claude auth login",
+    inside: null
   },
-  { id: "codex", package: "@openai/codex", older: null, login: "codex login" },
-  { id: "gemini", package: "@google/gemini-cli", older: null, login: "gemini" },
-  { id: "opencode", package: "opencode-ai", older: null, login: "opencode auth login" },
+  { id: "codex", package: "@openai/codex", older: null, login: "codex login", inside: null },
+  { id: "gemini", package: "@google/gemini-cli", older: null, login: "gemini", inside: null },
+  { id: "opencode", package: "opencode-ai", older: null, login: "opencode auth login", inside: null },
   {
     id: "pi",
     package: "@earendil-works/pi-coding-agent",
     older: { belowNode: [22, 19], version: "0.74.2" },
-    login: "pi /login"
+    login: "pi",
+    inside: "/login"
   }
 ];
 function onboardingOf(id, node) {
@@ -2237,10 +2307,11 @@ function onboardingOf(id, node) {
   return {
     install: ["npm", "install", "--global", name],
     undo: ["npm", "uninstall", "--global", found.package],
-    login: found.login
+    login: found.login,
+    inside: found.inside
   };
 }
-var loginCommand = (id) => ONBOARDING.find((entry) => entry.id === id)?.login ?? null;
+var loginOf = (id) => ONBOARDING.find((entry) => entry.id === id) ?? null;
 var PROBE_TARGETS = [
   {
     id: "omp",
@@ -2620,8 +2691,11 @@ module.exports = {
   GLOBAL_FLAGS: GLOBAL_FLAGS,
   HIDDEN_COMMANDS: HIDDEN_COMMANDS,
   INPUTS_DIR: INPUTS_DIR,
+  JOB_ANCESTORS: JOB_ANCESTORS,
   JOB_FILES: JOB_FILES,
+  JOB_MARKER: JOB_MARKER,
   MOCK_RUNTIME: MOCK_RUNTIME,
+  OWN_PREFIX: OWN_PREFIX,
   PLANE_LIMITS: PLANE_LIMITS,
   POLICY: POLICY,
   PRIVATE_DIR: PRIVATE_DIR,
@@ -2689,6 +2763,7 @@ module.exports = {
   hasErrors: hasErrors,
   identityOf: identityOf,
   ioFault: ioFault,
+  isStrippedVariable: isStrippedVariable,
   isoTime: isoTime,
   jobDir: jobDir,
   jobFile: jobFile,
@@ -2698,7 +2773,7 @@ module.exports = {
   linesOfFile: linesOfFile,
   linkSync: linkSync,
   liveness: liveness,
-  loginCommand: loginCommand,
+  loginOf: loginOf,
   lstatSync: lstatSync,
   maxCapability: maxCapability,
   maxRisk: maxRisk,

@@ -5,6 +5,7 @@ var import_dispatch = require("./dispatch.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
 var import_supervise = require("./supervise.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
 var import_git_2 = require("./git-2.cjs");
 var import_rating = require("./rating.cjs");
@@ -185,7 +186,9 @@ function recordFaults(record, o) {
   const found = [];
   const told = o.smokes?.some((smoke) => !smoke.ok && smoke.runtime === id) === true;
   if (record.authenticated === false && !told)
-    found.push(fault(id, "not logged in: every job on it would end as AUTH.", logIn(record)));
+    found.push(
+      fault(id, `not logged in: every job on it would end as AUTH.${thenInside(record)}`, logIn(record))
+    );
   else if (record.state === "unavailable" && !told) found.push(unusable(record, o));
   if (record.reason === "sandbox-missing")
     found.push(
@@ -238,7 +241,11 @@ function unusable(record, o) {
   }
   return fault(id, `unusable here: ${reason ?? "its probe failed"}.`, o.own("probe", id));
 }
-var logIn = ({ id, binary }) => (0, import_dispatch.loginCommand)(id) ?? (0, import_dispatch8.quoteShell)(binary ?? id);
+var logIn = ({ id, binary }) => (0, import_dispatch.loginOf)(id)?.login ?? (0, import_dispatch8.quoteShell)(binary ?? id);
+var thenInside = ({ id }) => {
+  const inside = (0, import_dispatch.loginOf)(id)?.inside ?? null;
+  return inside === null ? "" : ` Type \`${inside}\` in it.`;
+};
 var keysOf = (id) => import_rating.SHIPPED.find((adapter) => adapter.id === id)?.providerEnv ?? [];
 var SANDBOX_SWITCHES = [
   ["/proc/sys/user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"],
@@ -286,7 +293,8 @@ function smokeFaults({ smokes, own, root }) {
         `unusable: trust. In a worktree it never saw it asks whether to trust the folder, and nobody answers${said}. Answer it once, on a terminal.`,
         `cd ${(0, import_dispatch8.quoteShell)(root)} && ${(0, import_dispatch8.quoteShell)(record.binary ?? runtime)}`
       );
-    if (failureClass === "AUTH") return fault(runtime, `its login was refused${said}.`, logIn(record));
+    if (failureClass === "AUTH")
+      return fault(runtime, `its login was refused${said}.${thenInside(record)}`, logIn(record));
     return fault(
       runtime,
       `one tiny question ended as ${failureClass ?? "UNKNOWN"}${said}.`,

@@ -24,6 +24,7 @@ var import_dispatch6 = require("./dispatch.cjs");
 var import_dispatch7 = require("./dispatch.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_supervise = require("./supervise.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_dispatch8 = require("./dispatch.cjs");
 var import_rating = require("./rating.cjs");
 var import_rating2 = require("./rating.cjs");
@@ -1657,14 +1658,13 @@ async function verdict(s, scheduler, command) {
     ].join(" ")
   );
 }
-var sentence = (text) => /[.!?\u2026]$/.test(text) ? text : `${text}.`;
 var REASONS_SHOWN = 5;
 function notAccepted(s, outcomes) {
   const open = outcomes.filter((outcome) => outcome.acceptance !== "accepted");
   const told = open.slice(0, REASONS_SHOWN).map(({ jobId, acceptance: acceptance2, reason, outcomeBlock, reasons }) => {
     const code = outcomeBlock?.code ?? reason ?? acceptance2;
     const why = outcomeBlock?.detail ?? reasons[0] ?? "no reason given";
-    return sentence(`\`${jobId}\` ${code}: ${s.redact(why)}`);
+    return (0, import_writer.sentence)(`\`${jobId}\` ${code}: ${s.redact(why)}`);
   });
   return open.length > told.length ? [...told, `And ${open.length - told.length} more.`] : told;
 }
@@ -1679,7 +1679,7 @@ function removeLeftovers(runDir) {
       if (pid !== void 0 && !isAlive(Number(pid))) remove((0, import_node_path6.join)(dir, name2));
     }
 }
-var isAlive = (pid) => (0, import_dispatch8.startTime)(pid) !== null || (0, import_supervise.signal)(pid, 0);
+var isAlive = (pid) => (0, import_dispatch8.startTime)(pid) !== null || (0, import_process_tree.signal)(pid, 0);
 function namesIn(dir) {
   try {
     return (0, import_dispatch19.readdirSync)(dir);

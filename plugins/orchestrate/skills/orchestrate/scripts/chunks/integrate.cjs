@@ -15,6 +15,7 @@ var import_dispatch = require("./dispatch.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_supervise = require("./supervise.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_rating = require("./rating.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
 var import_dispatch4 = require("./dispatch.cjs");

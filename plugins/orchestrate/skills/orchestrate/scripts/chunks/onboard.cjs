@@ -4,6 +4,8 @@
 var import_dispatch = require("./dispatch.cjs");
 var import_rating = require("./rating.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
+var import_answer = require("./answer.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_send_2 = require("./send-2.cjs");
 var import_inbox_validate = require("./inbox.validate.cjs");
 var import_start_2 = require("./start-2.cjs");
@@ -123,6 +125,7 @@ var handler = async (ctx, parsed) => {
       install: shown(done.steps?.install),
       undo: shown(done.steps?.undo),
       login: done.steps?.login ?? null,
+      loginInside: done.steps?.inside ?? null,
       before: brief(done.before),
       after: brief(done.after),
       output: done.output,
@@ -145,7 +148,7 @@ async function tell(ctx, view, { runtime, done }) {
   const { result, steps, after } = done;
   if (steps === null || after === null || result === "present" || result === "missing" || result === "no-way")
     return null;
-  const { data, diagnostics, next } = await (0, import_send_2.answer)(ctx, view.runDir, () => ({
+  const { data, diagnostics, next } = await (0, import_answer.answer)(ctx, view.runDir, () => ({
     kind: "onboarded",
     runtime,
     result,
@@ -170,7 +173,9 @@ var brief = (record) => record === null ? null : {
 function outcomeOf(ctx, runtime, { result, steps, before, after, output }) {
   const here = after ?? before;
   const undo = after === null || steps === null ? [] : [`undo:     ${steps.undo.join(" ")}`];
-  const login = steps === null ? [] : [`log in:   ${steps.login}   (the user, on a terminal; never done here)`];
+  const login = steps === null ? [] : [
+    `log in:   ${steps.login}   (${steps.inside === null ? "" : `then \`${steps.inside}\` in it; `}the user, on a terminal; never done here)`
+  ];
   const goOn = "then:     `resume RUN` for a run that waits for it";
   switch (result) {
     case "present":

@@ -6138,6 +6138,7 @@ function stringify3(value, replacer, options) {
 }
 module.exports = {
   isMap: isMap,
+  isScalar: isScalar,
   isSeq: isSeq,
   parseDocument: parseDocument,
   stringify: stringify3

@@ -3,6 +3,7 @@
 "use strict";
 var import_rating = require("./rating.cjs");
 var import_parser = require("./parser.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_dispatch = require("./dispatch.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_unsupported2 = require("./unsupported.cjs");
@@ -31,6 +32,9 @@ function editPolicy(text, change, fileName) {
   const at = known.findIndex((entry) => sameSelector(entry, change.selector));
   const before = known[at] ?? null;
   const after = entryAfter(before, change);
+  const replaced = at < 0 ? null : withValues(source, entries.get(at), change);
+  if (replaced !== null && saysAt(replaced, fileName, at, after))
+    return (0, import_dispatch9.ok)({ text: replaced, before, after });
   if (after === null) {
     if (at >= 0) entries.delete(at);
   } else if (at >= 0) applyTo(entries.get(at), change, document);
@@ -38,6 +42,27 @@ function editPolicy(text, change, fileName) {
   const edited = isJson(source) ? toJson(document, source) : toText(document, source);
   const again = (0, import_unsupported2.parsePolicy)(edited, fileName);
   return again.policy === null ? (0, import_dispatch9.err)(again.diagnostics) : (0, import_dispatch9.ok)({ text: edited, before, after });
+}
+function withValues(source, entry, change) {
+  if (change.kind !== "set" || !(0, import_parser.isMap)(entry) || change.unset.some((field) => entry.has(field))) return null;
+  let text = source;
+  const places = Object.entries(change.set).map(([field, value]) => ({
+    node: entry.get(field, true),
+    value
+  }));
+  for (const { node, value } of places.sort((a, b) => startOf(b.node) - startOf(a.node))) {
+    if (!(0, import_parser.isScalar)(node) || node.range == null) return null;
+    const quotes = node.type === "QUOTE_SINGLE" || node.type === "QUOTE_DOUBLE" ? node.type : "PLAIN";
+    const word = (0, import_parser.stringify)(value, { defaultStringType: quotes, lineWidth: 0 }).trimEnd();
+    text = `${text.slice(0, node.range[0])}${word}${text.slice(node.range[1])}`;
+  }
+  return text;
+}
+var startOf = (node) => (0, import_parser.isScalar)(node) ? node.range?.[0] ?? -1 : -1;
+function saysAt(text, fileName, at, entry) {
+  const found = (0, import_unsupported2.parsePolicy)(text, fileName).policy?.candidates?.[at];
+  const fields = [...SELECTOR_FIELDS, ...POLICY_FIELDS, "egress"];
+  return found !== void 0 && fields.every((field) => found[field] === entry?.[field]);
 }
 function entryAfter(before, change) {
   if (change.kind === "remove") return null;
@@ -128,6 +153,8 @@ function write(path, before, text) {
   }
 }
 var handler = async (ctx, parsed) => {
+  const refused = (0, import_process_tree.refusedInsideJob)(ctx, { command: "policy set", runDir: null });
+  if (refused !== null) return refused;
   const config = (0, import_unsupported.loadConfig)({ root: (0, import_dispatch2.workspaceRoot)(ctx.env.cwd), home: ctx.env.home, now: ctx.clock.now() });
   const change = changeOf(parsed, (0, import_rating.knownRuntimes)(config.declared));
   if ("exitCode" in change) return change;

@@ -3,6 +3,7 @@
 "use strict";
 var import_dispatch = require("./dispatch.cjs");
 var import_supervise = require("./supervise.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_rating = require("./rating.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
 var import_git_2 = require("./git-2.cjs");

@@ -7,15 +7,16 @@ var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
-var import_unsupported2 = require("./unsupported.cjs");
 var import_dispatch6 = require("./dispatch.cjs");
+var import_unsupported2 = require("./unsupported.cjs");
 var import_dispatch7 = require("./dispatch.cjs");
 var import_dispatch8 = require("./dispatch.cjs");
 var import_dispatch9 = require("./dispatch.cjs");
+var import_dispatch10 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var import_node_os = require("node:os");
 var import_node_path2 = require("node:path");
-var import_dispatch10 = require("./dispatch.cjs");
+var import_dispatch11 = require("./dispatch.cjs");
 var ratingBy = (config) => (record) => {
   const declared = config.declared.find((one) => one.entry.id === record.id);
   return (0, import_unsupported.rateRecord)(record, config.policy, declared === void 0 ? null : (0, import_unsupported.claimOf)(declared));
@@ -230,7 +231,7 @@ var SIGNAL_RULES = [
 var WEIGHT = { code: 4, status: 3, text: 2 };
 function classifySignal(signal, own = []) {
   const named = /^class:([A-Z_]+)$/.exec(signal.code ?? "")?.[1];
-  if (named !== void 0 && Object.hasOwn(import_dispatch2.FAILURE_RULES, named)) return named;
+  if (named !== void 0 && Object.hasOwn(import_dispatch3.FAILURE_RULES, named)) return named;
   let best = null;
   for (const rule2 of [...own, ...SIGNAL_RULES]) {
     const weight = weightOf(rule2, signal);
@@ -410,7 +411,7 @@ function settleAgent(state2, exit, policy = {}) {
     case "self":
       return ended(state2, exit, policy);
     default:
-      return (0, import_dispatch4.unreachable)(exit.endedBy);
+      return (0, import_dispatch5.unreachable)(exit.endedBy);
   }
 }
 function overdue(state2, exit, policy) {
@@ -964,7 +965,7 @@ var claude = {
   vendor: "anthropic",
   capability: "C3",
   executable: "claude",
-  bypassFlags: import_dispatch3.BYPASS_FLAGS.claude,
+  bypassFlags: import_dispatch4.BYPASS_FLAGS.claude,
   gatewayEnv: [
     "ANTHROPIC_BASE_URL",
     "ANTHROPIC_BEDROCK_BASE_URL",
@@ -1079,10 +1080,10 @@ var aliasesIn = (help) => [...help.body("--model").matchAll(/'([a-z][a-z0-9]*)'/
 function start(input) {
   const { record, candidate, job } = input;
   const missing = refuseMissingFlags("claude", record, ESSENTIAL) ?? refuseEffort("claude", record, candidate.effort);
-  if (missing !== null) return (0, import_dispatch4.err)(missing);
+  if (missing !== null) return (0, import_dispatch5.err)(missing);
   const unmapped3 = job.tools.allowed.find((word) => toolNames(word) === null);
   if (unmapped3 !== void 0)
-    return (0, import_dispatch4.err)({ code: "tool-unmapped", detail: `\`claude\` has no tool for \`${unmapped3}\`` });
+    return (0, import_dispatch5.err)({ code: "tool-unmapped", detail: `\`claude\` has no tool for \`${unmapped3}\`` });
   const has = (flag) => record.flags[flag] === true;
   const grant = grantOf(job.tools);
   const settings2 = `${input.scratch}/claude-settings.json`;
@@ -1105,9 +1106,9 @@ function start(input) {
     ...candidate.effort === null ? [] : [`--effort=${candidate.effort}`],
     ...sessionFlags(input)
   ];
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(argv, import_dispatch3.BYPASS_FLAGS.claude));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(argv, import_dispatch4.BYPASS_FLAGS.claude));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: input.prompt,
     env: { ...QUIET, CLAUDE_CODE_MAX_RETRIES: MAX_RETRIES },
@@ -1334,7 +1335,7 @@ var codex = {
   vendor: "openai",
   capability: "C3",
   executable: "codex",
-  bypassFlags: import_dispatch3.BYPASS_FLAGS.codex,
+  bypassFlags: import_dispatch4.BYPASS_FLAGS.codex,
   gatewayEnv: ["OPENAI_BASE_URL", "CODEX_OSS_BASE_URL"],
   providerEnv: ["CODEX_API_KEY", "OPENAI_API_KEY"],
   envPass: ["CODEX_HOME", "CODEX_CA_CERTIFICATE"],
@@ -1489,7 +1490,7 @@ function readCatalogue(text) {
   );
   return {
     models: listed.flatMap((model) => asText(model?.["slug"]) ?? []),
-    efforts: import_dispatch5.EFFORTS.filter((effort) => offered.every((levels) => levels.includes(effort)))
+    efforts: import_dispatch6.EFFORTS.filter((effort) => offered.every((levels) => levels.includes(effort)))
   };
 }
 var modelEvidence = (catalogue) => [
@@ -1511,10 +1512,10 @@ function unmapped(words, disallowed) {
 function start2(input) {
   const { record, candidate, job, resumeSession } = input;
   const missing = refuseMissingFlags("codex", record, ESSENTIAL2) ?? refuseEffort("codex", record, candidate.effort);
-  if (missing !== null) return (0, import_dispatch4.err)(missing);
+  if (missing !== null) return (0, import_dispatch5.err)(missing);
   const word = unmapped(job.tools.allowed, job.tools.disallowed);
   if (word !== null)
-    return (0, import_dispatch4.err)({ code: "tool-unmapped", detail: `the sandbox of \`codex\` cannot bound \`${word}\`` });
+    return (0, import_dispatch5.err)({ code: "tool-unmapped", detail: `the sandbox of \`codex\` cannot bound \`${word}\`` });
   const grant = grantOf(job.tools);
   const mode = grant.edit || grant.write || hasShell(grant) ? "workspace-write" : "read-only";
   const argv = [
@@ -1532,9 +1533,9 @@ function start2(input) {
     ...resumeSession === null ? [] : [resumeSession.handle],
     "-"
   ];
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(argv, import_dispatch3.BYPASS_FLAGS.codex));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(argv, import_dispatch4.BYPASS_FLAGS.codex));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: input.prompt,
     env: {},
@@ -1754,7 +1755,7 @@ function agentProfile(spec, input) {
     writeBoundary: attested(spec.controls?.writeBoundary),
     isolation: attested(spec.controls?.isolation),
     bypassAbsent: {
-      value: (0, import_dispatch3.bypassFlag)(spec.argv ?? [], spec.bypass_flags ?? []) === null,
+      value: (0, import_dispatch4.bypassFlag)(spec.argv ?? [], spec.bypass_flags ?? []) === null,
       evidence: "attested"
     },
     capture: {
@@ -1848,14 +1849,14 @@ function startProgram(spec, input) {
   if (spec.role === "classifier") return startClassifier(spec, input);
   const { invocation } = input.job;
   if (invocation === null)
-    return (0, import_dispatch4.err)({
+    return (0, import_dispatch5.err)({
       code: "invocation-missing",
       detail: `\`${spec.id}\` is a program: the job must declare its \`invocation\``
     });
   const argv = [invocation.command, ...invocation.args];
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(argv, spec.bypass_flags ?? []));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(argv, spec.bypass_flags ?? []));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: invocation.stdin === "prompt" ? input.prompt : null,
     env: {},
@@ -1865,7 +1866,7 @@ function startProgram(spec, input) {
   });
 }
 function startClassifier(spec, input) {
-  return (0, import_dispatch4.ok)({
+  return (0, import_dispatch5.ok)({
     argv: [input.record.binary ?? spec.command, ...spec.argv ?? []],
     stdin: input.prompt,
     env: {},
@@ -1876,17 +1877,17 @@ function startClassifier(spec, input) {
 }
 function startAgent(spec, input) {
   if (spec.prompt === "argv" && Buffer.byteLength(input.prompt) > ARGUMENT_MAX_BYTES)
-    return (0, import_dispatch4.err)({
+    return (0, import_dispatch5.err)({
       code: "prompt-too-large",
       detail: `the prompt has ${Buffer.byteLength(input.prompt)} bytes, one argument holds ${ARGUMENT_MAX_BYTES}: declare \`prompt: stdin\` or \`file\``
     });
   const refusal = missingSupport(spec, input);
-  if (refusal !== null) return (0, import_dispatch4.err)(refusal);
+  if (refusal !== null) return (0, import_dispatch5.err)(refusal);
   const argv = [input.record.binary ?? spec.command, ...declaredArgv(spec, input)];
   const words = argv.filter((word) => word !== input.prompt);
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(words, spec.bypass_flags ?? []));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(words, spec.bypass_flags ?? []));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: (spec.prompt ?? "stdin") === "stdin" ? input.prompt : null,
     env: {},
@@ -2100,7 +2101,7 @@ var gemini = {
   vendor: "google",
   capability: "C3",
   executable: "gemini",
-  bypassFlags: import_dispatch3.BYPASS_FLAGS.gemini,
+  bypassFlags: import_dispatch4.BYPASS_FLAGS.gemini,
   gatewayEnv: ["GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "CODE_ASSIST_ENDPOINT"],
   providerEnv: [...KEYS, "GOOGLE_APPLICATION_CREDENTIALS"],
   envPass: [
@@ -2210,12 +2211,12 @@ function authStatus4(input) {
 function start3(input) {
   const { record, candidate, job } = input;
   const missing = refuseMissingFlags("gemini", record, ESSENTIAL3) ?? refuseEffort("gemini", record, candidate.effort);
-  if (missing !== null) return (0, import_dispatch4.err)(missing);
+  if (missing !== null) return (0, import_dispatch5.err)(missing);
   if (input.resumeSession !== null)
-    return (0, import_dispatch4.err)({ code: "session-unsupported", detail: "a resumed `gemini` session is not reliable" });
+    return (0, import_dispatch5.err)({ code: "session-unsupported", detail: "a resumed `gemini` session is not reliable" });
   const unmapped3 = job.tools.allowed.find((word) => toolNames2(word) === null);
   if (unmapped3 !== void 0)
-    return (0, import_dispatch4.err)({ code: "tool-unmapped", detail: `\`gemini\` has no tool for \`${unmapped3}\`` });
+    return (0, import_dispatch5.err)({ code: "tool-unmapped", detail: `\`gemini\` has no tool for \`${unmapped3}\`` });
   const grant = grantOf(job.tools);
   const policy = `${input.scratch}/gemini-policy.toml`;
   const defaults = `${input.scratch}/gemini-defaults.json`;
@@ -2228,9 +2229,9 @@ function start3(input) {
     `--policy=${policy}`,
     ...candidate.model === null ? [] : [`--model=${candidate.model}`]
   ];
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(argv, import_dispatch3.BYPASS_FLAGS.gemini));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(argv, import_dispatch4.BYPASS_FLAGS.gemini));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: input.prompt,
     env: { ...ALWAYS, GEMINI_CLI_SYSTEM_DEFAULTS_PATH: defaults },
@@ -2316,7 +2317,7 @@ var internal = {
   output: "text",
   probe: { version: [], help: [], auth: null, models: null },
   profile: () => internalProfile({ name: "unknown", subagents: false }),
-  start: () => (0, import_dispatch4.err)({
+  start: () => (0, import_dispatch5.err)({
     code: "not-a-process",
     detail: "`internal` work is handed to the harness by `dispatch_native`, never started as a process"
   }),
@@ -2394,7 +2395,7 @@ var mock = {
   steer: "unsupported",
   sessionScope: { continue: "anywhere", fork: "anywhere" },
   unmappedTool: () => null,
-  effortLevels: import_dispatch5.EFFORTS
+  effortLevels: import_dispatch6.EFFORTS
 };
 function profile4() {
   return {
@@ -2418,7 +2419,7 @@ function profile4() {
     fork: "verified",
     steer: "unsupported",
     structuredOutput: true,
-    effortLevels: [...import_dispatch5.EFFORTS],
+    effortLevels: [...import_dispatch6.EFFORTS],
     evidence: [found("built in", "plays a script, has no tools of its own and writes below its folder only")],
     notes: ["no model inside: work done by it is judged by it alone"]
   };
@@ -2433,7 +2434,7 @@ function start4(input) {
     session: input.resumeSession
   };
   const file = `${input.scratch}/mock.json`;
-  return (0, import_dispatch4.ok)({
+  return (0, import_dispatch5.ok)({
     argv: [...input.self, "__mock", file],
     stdin: input.prompt,
     env: {},
@@ -2665,7 +2666,7 @@ var opencode = {
   vendor: null,
   capability: "C2",
   executable: "opencode",
-  bypassFlags: import_dispatch3.BYPASS_FLAGS.opencode,
+  bypassFlags: import_dispatch4.BYPASS_FLAGS.opencode,
   gatewayEnv: [],
   providerEnv: [
     "ANTHROPIC_API_KEY",
@@ -2785,10 +2786,10 @@ function modelsIn(input) {
 function start5(input) {
   const { record, candidate, job, resumeSession } = input;
   const missing = refuseMissingFlags("opencode", record, ESSENTIAL4) ?? refuseEffort("opencode", record, candidate.effort);
-  if (missing !== null) return (0, import_dispatch4.err)(missing);
+  if (missing !== null) return (0, import_dispatch5.err)(missing);
   const unmapped3 = job.tools.allowed.find((word) => permissionName(word) === null);
   if (unmapped3 !== void 0)
-    return (0, import_dispatch4.err)({ code: "tool-unmapped", detail: `\`opencode\` has no permission for \`${unmapped3}\`` });
+    return (0, import_dispatch5.err)({ code: "tool-unmapped", detail: `\`opencode\` has no permission for \`${unmapped3}\`` });
   const argv = [
     record.binary ?? "opencode",
     "run",
@@ -2798,9 +2799,9 @@ function start5(input) {
     ...resumeSession === null ? [] : [`--session=${resumeSession.handle}`],
     ...resumeSession?.mode === "fork" ? ["--fork"] : []
   ];
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(argv, import_dispatch3.BYPASS_FLAGS.opencode));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(argv, import_dispatch4.BYPASS_FLAGS.opencode));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: input.prompt,
     env: { ...QUIET2, OPENCODE_PERMISSION: JSON.stringify(permissions(grantOf(job.tools))) },
@@ -2997,7 +2998,7 @@ var pi = {
   vendor: null,
   capability: "C2",
   executable: "pi",
-  bypassFlags: import_dispatch3.BYPASS_FLAGS.pi,
+  bypassFlags: import_dispatch4.BYPASS_FLAGS.pi,
   gatewayEnv: [],
   providerEnv: [
     "ANTHROPIC_API_KEY",
@@ -3095,7 +3096,7 @@ function profile6(input) {
     ]
   };
 }
-var effortsIn2 = (help) => import_dispatch5.EFFORTS.filter((effort) => help.choices("--thinking").includes(effort));
+var effortsIn2 = (help) => import_dispatch6.EFFORTS.filter((effort) => help.choices("--thinking").includes(effort));
 function modelsIn2(input) {
   const answer = input.answers.models;
   if (answer === null || answer.timedOut || answer.exitCode !== 0) return null;
@@ -3110,14 +3111,14 @@ ${answer.stderr}`);
 function start6(input) {
   const { record, candidate, job, resumeSession } = input;
   const missing = refuseMissingFlags("pi", record, ESSENTIAL5) ?? refuseEffort("pi", record, candidate.effort);
-  if (missing !== null) return (0, import_dispatch4.err)(missing);
+  if (missing !== null) return (0, import_dispatch5.err)(missing);
   const unmapped3 = job.tools.allowed.find(
     (word) => toolNames3(word) === null && !droppable(word, job.tools.origin)
   );
   if (unmapped3 !== void 0)
-    return (0, import_dispatch4.err)({ code: "tool-unmapped", detail: `\`pi\` cannot bound \`${unmapped3}\`` });
+    return (0, import_dispatch5.err)({ code: "tool-unmapped", detail: `\`pi\` cannot bound \`${unmapped3}\`` });
   if (resumeSession?.mode === "fork" && record.flags["--session-dir"] !== true)
-    return (0, import_dispatch4.err)({
+    return (0, import_dispatch5.err)({
       code: "session-unsupported",
       detail: "without `--session-dir`, `pi` asks where a fork belongs, and nobody is there to answer"
     });
@@ -3136,9 +3137,9 @@ function start6(input) {
     ...resumeSession === null ? [] : [resumeSession.mode === "fork" ? "--fork" : "--session", resumeSession.handle],
     ...sessionStore(input)
   ];
-  const bypass = refuseBypass((0, import_dispatch3.bypassFlag)(argv, import_dispatch3.BYPASS_FLAGS.pi));
-  if (bypass !== null) return (0, import_dispatch4.err)(bypass);
-  return (0, import_dispatch4.ok)({
+  const bypass = refuseBypass((0, import_dispatch4.bypassFlag)(argv, import_dispatch4.BYPASS_FLAGS.pi));
+  if (bypass !== null) return (0, import_dispatch5.err)(bypass);
+  return (0, import_dispatch5.ok)({
     argv,
     stdin: input.prompt,
     env: QUIET3,
@@ -3195,22 +3196,22 @@ function adapterFor(id, declared) {
   const entry = declared.find((runtime) => runtime.id === id);
   return entry === void 0 ? null : declaredAdapter(entry);
 }
-var require_fs = (0, import_dispatch9.__commonJS)({
+var require_fs = (0, import_dispatch10.__commonJS)({
   "builtin:fs"(exports, module2) {
     module2.exports = process.getBuiltinModule("node:fs");
   }
 });
-var require_promises = (0, import_dispatch9.__commonJS)({
+var require_promises = (0, import_dispatch10.__commonJS)({
   "builtin:fs/promises"(exports, module2) {
     module2.exports = process.getBuiltinModule("node:fs/promises");
   }
 });
-var require_path = (0, import_dispatch9.__commonJS)({
+var require_path = (0, import_dispatch10.__commonJS)({
   "builtin:path"(exports, module2) {
     module2.exports = process.getBuiltinModule("node:path");
   }
 });
-var require_index_min = (0, import_dispatch9.__commonJS)({
+var require_index_min = (0, import_dispatch10.__commonJS)({
   "node_modules/isexe/dist/commonjs/index.min.js"(exports) {
     "use strict";
     var a = (t, e) => () => (e || t((e = { exports: {} }).exports, e), e.exports);
@@ -3332,7 +3333,7 @@ var require_index_min = (0, import_dispatch9.__commonJS)({
     exports.sync = b.sync;
   }
 });
-var require_lib = (0, import_dispatch9.__commonJS)({
+var require_lib = (0, import_dispatch10.__commonJS)({
   "node_modules/which/lib/index.js"(exports, module2) {
     var { isexe, sync: isexeSync } = require_index_min();
     var { join: join2, delimiter, sep, posix } = require_path();
@@ -3418,7 +3419,7 @@ var require_lib = (0, import_dispatch9.__commonJS)({
     which2.sync = whichSync;
   }
 });
-var import_which = (0, import_dispatch9.__toESM)(require_lib(), 1);
+var import_which = (0, import_dispatch10.__toESM)(require_lib(), 1);
 async function locate(adapter, env) {
   if (adapter.executable === null) return null;
   const named = adapter.executable.includes("/") ? (0, import_node_path.resolve)(env.cwd, adapter.executable) : adapter.executable;
@@ -3429,7 +3430,7 @@ async function locate(adapter, env) {
   const arch = process.arch;
   const native2 = adapter.native?.({ binaryReal: real, platform: env.platform, arch }).find(isExecutable);
   const binaryReal = native2 === void 0 ? real : realPath(native2) ?? real;
-  const stat = (0, import_dispatch8.statSync)(binaryReal);
+  const stat = (0, import_dispatch9.statSync)(binaryReal);
   return {
     binary: found2,
     binaryReal,
@@ -3443,15 +3444,15 @@ function safePath(env) {
 }
 function realPath(path) {
   try {
-    return (0, import_dispatch8.realpathSync)(path);
+    return (0, import_dispatch9.realpathSync)(path);
   } catch {
     return null;
   }
 }
 function isExecutable(path) {
   try {
-    (0, import_dispatch8.accessSync)(path, import_dispatch8.constants.X_OK);
-    return (0, import_dispatch8.statSync)(path).isFile();
+    (0, import_dispatch9.accessSync)(path, import_dispatch9.constants.X_OK);
+    return (0, import_dispatch9.statSync)(path).isFile();
   } catch {
     return false;
   }
@@ -3503,98 +3504,30 @@ var BASE_ENVIRONMENT = [
   "USERPROFILE",
   "PROGRAMFILES"
 ];
-var JOB_MARKER = "ORCHESTRATE_JOB";
-var JOB_ANCESTORS = "ORCHESTRATE_JOB_ANCESTORS";
-var HARNESS_MARKERS = {
-  claude: [
-    "CLAUDECODE",
-    "CLAUDE_CODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_PARENT_SESSION_ID",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_CODE_IS_COWORK",
-    "CLAUDE_CODE_MESSAGING_SOCKET",
-    "CLAUDE_CODE_REMOTE",
-    "CLAUDE_CODE_REMOTE_SESSION_ID",
-    "CLAUDE_CODE_TMPDIR",
-    "CLAUDE_SESSION_ID",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDE_PLUGIN_ROOT",
-    "CLAUDE_PLUGIN_DATA",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_SKILL_DIR"
-  ],
-  codex: [
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "CODEX_THREAD_ID",
-    "CODEX_CI",
-    "CODEX_INTERNAL_ORIGINATOR_OVERRIDE",
-    "CODEX_MANAGED_BY_NPM",
-    "CODEX_MANAGED_BY_BUN"
-  ],
-  gemini: ["GEMINI_CLI", "GEMINI_SESSION_ID"],
-  qwen: ["QWEN_CODE"],
-  opencode: ["OPENCODE", "OPENCODE_CLIENT", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_SESSION_ID"],
-  pi: ["PI_CODING_AGENT", "OMPCODE"],
-  cursor: ["CURSOR_AGENT", "CURSOR_TRACE_ID", "CURSOR_EXTENSION_HOST_ROLE"],
-  copilot: ["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"],
-  amp: ["AMP_CURRENT_THREAD_ID"],
-  augment: ["AUGMENT_AGENT"],
-  cline: ["CLINE_ACTIVE"],
-  crush: ["CRUSH"],
-  goose: ["GOOSE_TERMINAL"],
-  antigravity: ["ANTIGRAVITY_AGENT"],
-  kiro: ["KIRO_AGENT_PATH"],
-  generic: ["AGENT", "AI_AGENT", "AGENT_SESSION_ID"],
-  editor: ["VSCODE_IPC_HOOK_CLI", "VSCODE_PID", "VSCODE_INJECTION"]
-};
-var OWN_PREFIX = "ORCHESTRATE_";
-var STRIPPED_PREFIXES = ["GIT_", "VSCODE_GIT_", OWN_PREFIX];
-var LOADER_VARIABLES = [
-  "NODE_OPTIONS",
-  "NODE_REPL_EXTERNAL_MODULE",
-  "NODE_V8_COVERAGE",
-  "BASH_ENV",
-  "ENV",
-  "PYTHONSTARTUP",
-  "PERL5OPT",
-  "RUBYOPT",
-  "JAVA_TOOL_OPTIONS"
-];
-var LOADER_PREFIXES = ["LD_", "DYLD_"];
-var EXACT = /* @__PURE__ */ new Set([...Object.values(HARNESS_MARKERS).flat(), ...LOADER_VARIABLES]);
-var PREFIXES = [...STRIPPED_PREFIXES, ...LOADER_PREFIXES];
-function isStrippedVariable(name) {
-  return EXACT.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix));
-}
 function childEnvironment(options) {
   const dropped = /* @__PURE__ */ new Set();
-  const env = { [JOB_MARKER]: options.marker };
+  const env = { [import_dispatch.JOB_MARKER]: options.marker };
   const ancestors = ancestry(options.parent);
-  if (ancestors !== "") env[JOB_ANCESTORS] = ancestors;
+  if (ancestors !== "") env[import_dispatch.JOB_ANCESTORS] = ancestors;
   const take = (name, value, own) => {
-    if (value === void 0 || name === JOB_MARKER || name === JOB_ANCESTORS) return;
-    if (isStrippedVariable(name) && !(own && name.startsWith(OWN_PREFIX))) dropped.add(name);
+    if (value === void 0 || name === import_dispatch.JOB_MARKER || name === import_dispatch.JOB_ANCESTORS) return;
+    if ((0, import_dispatch.isStrippedVariable)(name) && !(own && name.startsWith(import_dispatch.OWN_PREFIX))) dropped.add(name);
     else env[name] = value;
   };
   for (const name of BASE_ENVIRONMENT) take(name, options.parent[name], false);
   for (const name of options.allow) take(name, options.parent[name], false);
   for (const [name, value] of Object.entries(options.set)) take(name, value, true);
   for (const name of Object.keys(options.parent))
-    if (name !== JOB_MARKER && name !== JOB_ANCESTORS && isStrippedVariable(name)) dropped.add(name);
+    if (name !== import_dispatch.JOB_MARKER && name !== import_dispatch.JOB_ANCESTORS && (0, import_dispatch.isStrippedVariable)(name)) dropped.add(name);
   return { env, dropped: [...dropped].sort() };
 }
 function ancestry(parent) {
-  return [parent[JOB_ANCESTORS], parent[JOB_MARKER]].filter((value) => value !== void 0 && value !== "").join("\n");
+  return [parent[import_dispatch.JOB_ANCESTORS], parent[import_dispatch.JOB_MARKER]].filter((value) => value !== void 0 && value !== "").join("\n");
 }
 var PROBE_MAX_BYTES = 4 * 1024 * 1024;
 var PROBE_MARKER = "probe";
 async function probe(adapter, located, host) {
-  const folder = (0, import_dispatch8.mkdtempSync)((0, import_node_path2.join)(host.env.tmp, "orchestrate-probe-"));
+  const folder = (0, import_dispatch9.mkdtempSync)((0, import_node_path2.join)(host.env.tmp, "orchestrate-probe-"));
   try {
     const home = stateHome(adapter, host.env);
     const patience = { lost: false };
@@ -3632,7 +3565,7 @@ async function probe(adapter, located, host) {
       ]
     };
   } finally {
-    (0, import_dispatch8.rmSync)(folder, { recursive: true, force: true });
+    (0, import_dispatch9.rmSync)(folder, { recursive: true, force: true });
   }
 }
 var slots = { free: Math.max(2, (0, import_node_os.availableParallelism)()), waiting: [] };
@@ -3648,11 +3581,11 @@ async function inSlot(work) {
   }
 }
 var looker = (o) => async (args) => {
-  const answer = await o.apart(args, import_dispatch6.SUPERVISION.probeTimeoutMs);
+  const answer = await o.apart(args, import_dispatch7.SUPERVISION.probeTimeoutMs);
   const silent = answer.exitCode !== 0 && !answer.timedOut;
-  return silent ? o.atHome(args, import_dispatch6.SUPERVISION.probeTimeoutMs) : answer;
+  return silent ? o.atHome(args, import_dispatch7.SUPERVISION.probeTimeoutMs) : answer;
 };
-var askOrNull = async (ask, args) => args === null ? null : ask(args, 2 * import_dispatch6.SUPERVISION.probeTimeoutMs);
+var askOrNull = async (ask, args) => args === null ? null : ask(args, 2 * import_dispatch7.SUPERVISION.probeTimeoutMs);
 function asker(adapter, located, host, o) {
   const { env } = childEnvironment({
     parent: host.env.all(),
@@ -3694,14 +3627,14 @@ function stateHome(adapter, env) {
   if (named !== void 0 && named !== "")
     return { own: true, folder: footprint.envIsHome === true ? (0, import_node_path2.join)(named, footprint.folder) : named };
   return {
-    own: footprint.marks.some((path) => (0, import_dispatch8.existsSync)((0, import_node_path2.join)(env.home, path))),
+    own: footprint.marks.some((path) => (0, import_dispatch9.existsSync)((0, import_node_path2.join)(env.home, path))),
     folder: (0, import_node_path2.join)(env.home, footprint.folder)
   };
 }
 function settingsOf(adapter, folder) {
   const texts = {};
   for (const name of adapter.probe.settings ?? []) {
-    const text = (0, import_dispatch7.readTextIfPresent)((0, import_node_path2.join)(folder, name));
+    const text = (0, import_dispatch8.readTextIfPresent)((0, import_node_path2.join)(folder, name));
     if (text !== null) texts[name] = text;
   }
   return texts;
@@ -3723,7 +3656,7 @@ function originOf(adapter, located, env) {
     {
       source: "executable",
       finding: "size, time and number of the file",
-      sha256: (0, import_dispatch7.sha256)(located.identity)
+      sha256: (0, import_dispatch8.sha256)(located.identity)
     },
     {
       source: "environment",
@@ -3734,7 +3667,7 @@ function originOf(adapter, located, env) {
 }
 function withDigest(profile7, help) {
   if (help.length === 0) return profile7.evidence;
-  const digest = (0, import_dispatch7.sha256)(help.map((answer) => `${answer.stdout}\0${answer.stderr}`).join("\0"));
+  const digest = (0, import_dispatch8.sha256)(help.map((answer) => `${answer.stdout}\0${answer.stderr}`).join("\0"));
   return profile7.evidence.map(
     (entry) => entry.source.startsWith("--help") ? { ...entry, sha256: digest } : entry
   );
@@ -3749,7 +3682,7 @@ async function takeInventory(request) {
   const unknown = [...asked].filter((id) => !adapters.some((adapter) => adapter.id === id));
   return {
     schemaVersion: 1,
-    probedAt: (0, import_dispatch.isoTime)(request.clock.now()),
+    probedAt: (0, import_dispatch2.isoTime)(request.clock.now()),
     hostOS: request.env.platform,
     records: [
       ...records.filter((record) => record !== null),
@@ -3827,7 +3760,7 @@ function described(adapter, profile7, located, request) {
     binary: located?.binary ?? null,
     binaryReal: located?.binaryReal ?? null,
     hostOS: request.env.platform,
-    probedAt: (0, import_dispatch.isoTime)(request.clock.now()),
+    probedAt: (0, import_dispatch2.isoTime)(request.clock.now()),
     reused: false,
     family,
     capability: genuine || adapter.capability !== "C3" ? adapter.capability : "C2",
@@ -4259,13 +4192,11 @@ var knownRuntimes = (declared) => [
   .../* @__PURE__ */ new Set([
     ...SHIPPED.map((adapter) => adapter.id),
     ...declared.map(({ entry }) => entry.id),
-    ...import_dispatch10.PROBE_TARGETS.map((target) => target.id)
+    ...import_dispatch11.PROBE_TARGETS.map((target) => target.id)
   ])
 ];
 module.exports = {
   BASE_ENVIRONMENT: BASE_ENVIRONMENT,
-  JOB_ANCESTORS: JOB_ANCESTORS,
-  JOB_MARKER: JOB_MARKER,
   MaskStream: MaskStream,
   SHIPPED: SHIPPED,
   TRANSIENT_PATHS: TRANSIENT_PATHS,

@@ -6,12 +6,6 @@ var import_start_2 = require("./start-2.cjs");
 var import_writer = require("./writer.cjs");
 var import_writer2 = require("./writer.cjs");
 var import_dispatch = require("./dispatch.cjs");
-var import_dispatch2 = require("./dispatch.cjs");
-var import_writer3 = require("./writer.cjs");
-var import_writer4 = require("./writer.cjs");
-var import_dispatch3 = require("./dispatch.cjs");
-var import_dispatch4 = require("./dispatch.cjs");
-var import_dispatch5 = require("./dispatch.cjs");
 var ANSWER_TIMEOUT_MS = 12e4;
 var LOST_STARTS_MAX = 5;
 async function sendCommand(o) {
@@ -20,12 +14,12 @@ async function sendCommand(o) {
     const started = (0, import_writer.isCoordinated)(o.runDir) ? null : (0, import_start_2.startCoordinator)({ runDir: o.runDir, self: o.self, env: o.env, args: o.args ?? [] });
     let exitCode;
     void started?.exited.then((exit) => exitCode = exit.exitCode);
-    const answer2 = await (0, import_inbox_validate.awaitAnswer)(o.runDir, id, {
+    const answer = await (0, import_inbox_validate.awaitAnswer)(o.runDir, id, {
       timeoutMs: ANSWER_TIMEOUT_MS,
       coordinatorAlive: () => started === null ? (0, import_writer.isCoordinated)(o.runDir) : exitCode === void 0
     });
     const beaten = exitCode === void 0 ? isOthers(o.runDir, started) : exitCode === import_dispatch.EXIT.owned;
-    if (answer2 !== null) return { answer: answer2, started: beaten ? null : started };
+    if (answer !== null) return { answer, started: beaten ? null : started };
     if (started !== null && (!beaten || ++lost === LOST_STARTS_MAX)) return { answer: null, started };
   }
 }
@@ -33,110 +27,7 @@ function isOthers(runDir, started) {
   const owner = (0, import_writer2.lockOwner)(runDir);
   return owner !== null && owner.pid !== started?.pid;
 }
-function followed(command, before) {
-  if (command.kind !== "approve" && command.kind !== "deny") return void 0;
-  const attempts = before.state.jobs[command.jobId]?.attemptRecords.length ?? 0;
-  return (state) => {
-    const job = state.jobs[command.jobId];
-    return job === void 0 || job.block !== null || job.attemptRecords.length > attempts;
-  };
-}
-var FOLLOW_UP_MS = 2e4;
-async function answer(ctx, which, build) {
-  const opened = (0, import_writer3.openRun)(ctx, which);
-  if (!opened.ok) return opened.error;
-  const command = build(opened.value);
-  if ("exitCode" in command) return command;
-  const { runDir } = opened.value;
-  const sent = await sendCommand({ runDir, self: ctx.self, env: ctx.env, clock: ctx.clock, command });
-  if (sent.answer === null)
-    return (0, import_dispatch4.failure)(await refusedCode(sent.started?.exited), [notApplied(ctx, runDir)]);
-  const enough = followed(command, opened.value);
-  if (sent.answer.ok)
-    await (0, import_writer3.attach)({
-      runDir,
-      graph: opened.value.graph,
-      script: (0, import_dispatch3.scriptOf)(ctx),
-      clock: ctx.clock,
-      until: "due",
-      timeoutMs: FOLLOW_UP_MS,
-      coordinator: sent.started,
-      ...enough === void 0 ? {} : { enough }
-    });
-  const after = (0, import_writer4.viewRun)({ runDir, script: (0, import_dispatch3.scriptOf)(ctx) });
-  return answered(after.ok ? after.value : opened.value, sent.answer);
-}
-function answered(view, { ok, code, message }) {
-  return {
-    exitCode: ok ? import_dispatch5.EXIT.done : import_dispatch5.EXIT.usage,
-    data: { applied: ok, code, message, ...(0, import_writer3.summaryOf)(view) },
-    text: ok ? message : "",
-    diagnostics: ok ? [] : [{ severity: "error", code, message }],
-    next: view.actions
-  };
-}
-async function refusedCode(exited) {
-  return (await exited)?.exitCode === import_dispatch5.EXIT.owned ? import_dispatch5.EXIT.owned : import_dispatch5.EXIT.environment;
-}
-var notApplied = (ctx, runDir) => ({
-  severity: "error",
-  code: "not-applied",
-  message: "No coordinator applied the command; it stays in the run's inbox and is applied by the next one.",
-  fix: (0, import_dispatch3.ownCommand)(ctx, "resume", runDir)
-});
-function unknownJob(view, jobId) {
-  if (jobId === void 0 || view.state.jobs[jobId] !== void 0) return null;
-  const known = Object.keys(view.state.jobs).slice(0, 20).map((id) => `\`${id}\``).join(", ");
-  return (0, import_dispatch4.failure)(import_dispatch5.EXIT.usage, [
-    {
-      severity: "error",
-      code: "unknown-job",
-      message: `\`${view.state.runId}\` has no job \`${jobId}\`; it has ${known}.`
-    }
-  ]);
-}
-function answerScope(ctx, parsed, kind) {
-  const jobId = (0, import_dispatch4.flagText)(parsed, "job");
-  const scope = (0, import_dispatch4.flagText)(parsed, "scope");
-  if (jobId === void 0) return missing("--job JOB", "as in the action of `next`");
-  if (scope === void 0) return missing("--scope SHA256", "as in the action of `next`");
-  return answer(ctx, parsed.args[0], (view) => {
-    const unknown = unknownJob(view, jobId);
-    if (unknown !== null) return unknown;
-    const decided = (0, import_dispatch2.decidedScope)({
-      jobId,
-      block: view.state.jobs[jobId]?.block ?? null,
-      approvals: view.state.approvals,
-      scope,
-      decision: kind === "approve" ? "approved" : "denied"
-    });
-    if (decided !== null) return answered(view, decided);
-    return {
-      kind,
-      jobId,
-      scope,
-      actor: view.state.harness.name,
-      attested: !ctx.env.stdoutIsTty,
-      note: (0, import_dispatch4.flagText)(parsed, "note") ?? null
-    };
-  });
-}
-function nativeTarget(parsed) {
-  const jobId = (0, import_dispatch4.flagText)(parsed, "job");
-  const attempt = (0, import_dispatch4.flagInteger)(parsed, "attempt");
-  if (jobId === void 0 || attempt === void 0)
-    return missing(jobId === void 0 ? "--job JOB" : "--attempt N", "as in the action of `next`");
-  return { jobId, attempt };
-}
-var missing = (flag, where) => (0, import_dispatch4.failure)(import_dispatch5.EXIT.usage, [
-  { severity: "error", code: "missing-flag", message: `\`${flag}\` is required, ${where}.` }
-]);
 module.exports = {
-  answer: answer,
-  answerScope: answerScope,
-  missing: missing,
-  nativeTarget: nativeTarget,
-  sendCommand: sendCommand,
-  unknownJob: unknownJob
+  sendCommand: sendCommand
 };
 })

@@ -2,6 +2,8 @@
 (function (module, exports, require, moduleUrl) {
 "use strict";
 var import_verdict_validate = require("./verdict.validate.cjs");
+var import_answer = require("./answer.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_send_2 = require("./send-2.cjs");
 var import_inbox_validate = require("./inbox.validate.cjs");
 var import_start_2 = require("./start-2.cjs");
@@ -13,9 +15,9 @@ var import_node_path = require("node:path");
 var handler = async (ctx, parsed) => {
   const file = (0, import_dispatch.flagText)(parsed, "file");
   const handle = (0, import_dispatch.flagText)(parsed, "handle");
-  if (file === void 0) return (0, import_send_2.missing)("--file FILE", "the arbiter's answer, a JSON verdict");
+  if (file === void 0) return (0, import_answer.missing)("--file FILE", "the arbiter's answer, a JSON verdict");
   if (handle === void 0 || handle.trim() === "")
-    return (0, import_send_2.missing)("--handle HANDLE", "the session that wrote the verdict; it must be no producer's");
+    return (0, import_answer.missing)("--handle HANDLE", "the session that wrote the verdict; it must be no producer's");
   let text;
   try {
     text = (0, import_dispatch2.readNamedFile)((0, import_node_path.resolve)(ctx.env.cwd, file), import_verdict_validate.VERDICT_MAX_CHARS * 4 + 1).head.toString("utf8");
@@ -31,7 +33,15 @@ var handler = async (ctx, parsed) => {
   }
   const verdict = (0, import_verdict_validate.parseVerdict)(text);
   if (!verdict.ok) return (0, import_dispatch.failure)(import_dispatch3.EXIT.usage, verdict.error);
-  return (0, import_send_2.answer)(ctx, parsed.args[0], () => ({ kind: "verdict", verdict: verdict.value, handle }));
+  return (0, import_answer.answer)(
+    ctx,
+    parsed.args[0],
+    ({ runDir }) => (0, import_process_tree.refusedInsideJob)(ctx, { command: "verdict", runDir }) ?? {
+      kind: "verdict",
+      verdict: verdict.value,
+      handle
+    }
+  );
 };
 module.exports = {
   handler: handler

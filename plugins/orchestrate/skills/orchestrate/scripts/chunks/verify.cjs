@@ -3,6 +3,8 @@
 "use strict";
 var import_accept = require("./accept.cjs");
 var import_inside = require("./inside.cjs");
+var import_answer = require("./answer.cjs");
+var import_process_tree = require("./process-tree.cjs");
 var import_send_2 = require("./send-2.cjs");
 var import_inbox_validate = require("./inbox.validate.cjs");
 var import_start_2 = require("./start-2.cjs");
@@ -125,7 +127,7 @@ var handler = async (ctx, parsed) => {
   const run = (0, import_writer.openRun)(ctx, parsed.args[0]);
   if (!run.ok) return run.error;
   const wanted = (0, import_dispatch.flagText)(parsed, "job");
-  const unknown = (0, import_send_2.unknownJob)(run.value, wanted);
+  const unknown = (0, import_answer.unknownJob)(run.value, wanted);
   if (unknown !== null) return unknown;
   const findings = [];
   for (const job of run.value.graph.jobs)

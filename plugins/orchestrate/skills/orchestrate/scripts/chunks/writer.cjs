@@ -1284,6 +1284,7 @@ function sharing() {
     return job;
   };
 }
+var sentence = (text) => /[.!?\u2026]$/.test(text) ? text : `${text}.`;
 var command = (input, argv) => ({
   argv: [...argv],
   shell: ["node", input.script, ...argv].map((part) => (0, import_dispatch19.quoteShell)(part)).join(" ")
@@ -1498,7 +1499,7 @@ function waitingJobs(input, asked2) {
       const lift = one == null ? void 0 : import_dispatch14.REOPENABLE_BLOCKS[one.code];
       return lift === "resume" || lift === "arbitrate_native" && !asked2;
     });
-    return block == null ? [] : [`\`${id}\` (${block.code}): ${block.detail}`];
+    return block == null ? [] : [sentence(`\`${id}\` (${block.code}): ${block.detail}`)];
   });
 }
 var WAITING_SHOWN = 3;
@@ -2289,6 +2290,7 @@ module.exports = {
   readRun: readRun,
   replay: replay,
   sealBefore: sealBefore,
+  sentence: sentence,
   shareGraph: shareGraph,
   standing: standing,
   summaryOf: summaryOf,
