@@ -1,7 +1,7 @@
 /** Commands that carry the user's word are refused from inside a job: what an agent runs is never the user's answer. */
 import { realpathSync } from "node:fs";
+import { jobsAround } from "../coordinator/jobs-around.ts";
 import { EXIT } from "../core/exit-codes.ts";
-import { jobsAround } from "../run/jobs-around.ts";
 import { type CommandContext, type CommandResult, failure } from "./context.ts";
 
 /**

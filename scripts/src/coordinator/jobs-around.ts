@@ -1,6 +1,6 @@
 /** Which jobs this process runs in: by its own environment and, where the system shows it, by that of its ancestors. */
 import { JOB_ANCESTORS, JOB_MARKER } from "../core/harness-markers.ts";
-import { hasProc, markersOf, readProcess } from "./process-tree.ts";
+import { hasProc, markersOf, readProcess } from "../run/process-tree.ts";
 
 export interface JobAround {
   readonly runDir: string;

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
+import { jobsAround } from "../../src/coordinator/jobs-around.ts";
 import { JOB_ANCESTORS, JOB_MARKER } from "../../src/core/harness-markers.ts";
-import { jobsAround } from "../../src/run/jobs-around.ts";
 
 it("tells the jobs around a process from its environment, the innermost first, and nothing from what is no marker", () => {
   const markers = {
@@ -18,7 +18,7 @@ it("tells the jobs around a process from its environment, the innermost first, a
 });
 
 it("tells them from an ancestor that has the marker when the process itself has it not", () => {
-  const module = new URL("../../src/run/jobs-around.ts", import.meta.url).pathname;
+  const module = new URL("../../src/coordinator/jobs-around.ts", import.meta.url).pathname;
   const script = `import { jobsAround } from ${JSON.stringify(module)}; console.log(JSON.stringify(jobsAround({})));`;
   const tsx = new URL("../../../node_modules/tsx/dist/cli.mjs", import.meta.url).pathname;
   // A shell in between that lives as long as the process does.
