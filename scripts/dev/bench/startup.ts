@@ -5,11 +5,10 @@
  *   npx tsx scripts/dev/bench/startup.ts [--rounds 15]
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PAYLOAD, ROOT } from "../repo.ts";
-import { writeGraph } from "./graphs.ts";
 import { median, option, table } from "./measure.ts";
 
 const ROUNDS = Number(option("rounds", "15"));
@@ -27,13 +26,17 @@ const folder = mkdtempSync(join(tmpdir(), "orchestrate-bench-"));
 const spec = join(folder, "jobs.yaml");
 writeFileSync(spec, specOf(10));
 const home = join(folder, "home");
-const { failing } = writeGraph({ folder: join(folder, "run"), home, jobs: 2 });
+mkdirSync(home);
 const HOME = { HOME: home };
-spawnSync(process.execPath, [TOOL, "run", failing], {
-  cwd: join(folder, "run"),
-  env: { ...process.env, ...HOME },
-  stdio: "ignore",
-});
+spawnSync(
+  process.execPath,
+  [TOOL, "run", join(ROOT, "examples/research.yaml"), "--run-dir", join(folder, "run")],
+  {
+    cwd: folder,
+    env: { ...process.env, ...HOME },
+    stdio: "ignore",
+  },
+);
 const cases: readonly Case[] = [
   { name: "node -e 0", argv: ["-e", "0"], goal: null },
   { name: "--version", argv: [TOOL, "--version"], goal: 1.15 },

@@ -25,8 +25,8 @@ export interface CompiledPart {
   readonly script: Script;
   /** What tells the text that it was compiled from. */
   readonly stamp: string;
-  /** Its compiled code is in the cache, and V8 took it; or it is too small for that. */
-  readonly kept: boolean;
+  /** Bytes of compiled code that were taken from the cache; 0: none. Null: the part is too small to be kept. */
+  readonly taken: number | null;
 }
 
 /** What each part is: a function of these. */
@@ -80,7 +80,8 @@ function compiled(path: string, file: string, cache: string | null): CompiledPar
   const small = size < WORTH_KEEPING;
   const cachedData = cache === null || small ? null : keptCode(`${cache}/${file}.code`, stamp);
   const script = new Script(text, { filename: path, ...(cachedData === null ? {} : { cachedData }) });
-  return { script, stamp, kept: small || (cachedData !== null && script.cachedDataRejected !== true) };
+  const taken = cachedData === null || script.cachedDataRejected === true ? 0 : cachedData.length;
+  return { script, stamp, taken: small ? null : taken };
 }
 
 function keptCode(path: string, stamp: string): Buffer | null {

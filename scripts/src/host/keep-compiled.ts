@@ -16,15 +16,22 @@ import { type CompiledParts, isOwnFolder } from "./compiled-parts.ts";
 /** Folders of other versions, runtimes and places of the tool that stay: several may be in use at once. */
 const OTHERS_KEPT = 3;
 
+/** A part is written again when so much more of it was compiled than was kept: another kind of spec, another path taken. */
+const GROWN = 1.1;
+
 /** Writes what is not kept yet. Never throws: without room or right, the next command compiles again. */
 export function keepCompiled({ cache, parts }: CompiledParts): void {
-  const missing = [...parts].filter(([, { kept }]) => !kept);
-  if (cache === null || missing.length === 0) return;
+  if (cache === null) return;
   try {
+    const missing = [...parts].flatMap(([file, { script, stamp, taken }]) => {
+      const code = taken === null ? null : script.createCachedData();
+      return code === null || code.length <= (taken ?? 0) * GROWN ? [] : [{ file, stamp, code }];
+    });
+    if (missing.length === 0) return;
     mkdirSync(cache, { recursive: true, mode: 0o700 });
     if (!isOwnFolder(cache)) return;
-    for (const [file, { script, stamp }] of missing)
-      writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), script.createCachedData()]);
+    for (const { file, stamp, code } of missing)
+      writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), code]);
     // The folder of the policy may be under version control.
     writeWhole(join(dirname(cache), ".gitignore"), [Buffer.from("*\n")]);
     forgetOthers(cache);

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { codeCacheOf, openParts, type Parts, STAMP_BYTES } from "../../src/host/compiled-parts.ts";
 import { testEnvironment } from "../support/test-environment.ts";
 
@@ -99,10 +99,33 @@ describe("compiled code", () => {
     part("small.cjs", saying("small"), "");
     expect(inProcess("keep", "a.cjs", "small.cjs")).toEqual([
       { name: "a.cjs", said: "a", taken: false },
-      { name: "small.cjs", said: "small", taken: true },
+      { name: "small.cjs", said: "small", taken: null },
     ]);
     expect(readdirSync(cache)).toEqual(["a.cjs.code"]);
     expect(inProcess("look", "a.cjs")).toEqual([{ name: "a.cjs", said: "a", taken: true }]);
+  });
+
+  it("is written again when a process has compiled more than was kept, and not when it has not", () => {
+    const body = Array.from({ length: 200 }, (_, n) => `if (process.env.MORE) x = x * ${n} + ${n};`).join(
+      " ",
+    );
+    const much = `const more = () => { let x = 0; ${body} return x; };`;
+    part(
+      "a.cjs",
+      `${much} module.exports = { say: () => (process.env.MORE ? String(typeof more()) : "little") };`,
+    );
+    const file = join(cache, "a.cjs.code");
+    inProcess("keep", "a.cjs");
+    const little = statSync(file);
+    inProcess("keep", "a.cjs");
+    expect(statSync(file).ino).toBe(little.ino);
+    vi.stubEnv("MORE", "1");
+    inProcess("keep", "a.cjs");
+    const grown = statSync(file);
+    expect(grown.size).toBeGreaterThan(little.size * 1.1);
+    vi.unstubAllEnvs();
+    inProcess("keep", "a.cjs");
+    expect(statSync(file).ino).toBe(grown.ino);
   });
 
   it("is written by nobody who only loads", () => {

@@ -143,7 +143,8 @@ function compiled(path, file, cache) {
   const small = size < WORTH_KEEPING;
   const cachedData = cache === null || small ? null : keptCode(`${cache}/${file}.code`, stamp);
   const script = new Script(text, { filename: path, ...cachedData === null ? {} : { cachedData } });
-  return { script, stamp, kept: small || cachedData !== null && script.cachedDataRejected !== true };
+  const taken = cachedData === null || script.cachedDataRejected === true ? 0 : cachedData.length;
+  return { script, stamp, taken: small ? null : taken };
 }
 function keptCode(path, stamp) {
   try {

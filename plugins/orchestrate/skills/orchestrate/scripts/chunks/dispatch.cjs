@@ -1005,14 +1005,19 @@ function isOwnFolder(path) {
   }
 }
 var OTHERS_KEPT = 3;
+var GROWN = 1.1;
 function keepCompiled({ cache, parts }) {
-  const missing = [...parts].filter(([, { kept }]) => !kept);
-  if (cache === null || missing.length === 0) return;
+  if (cache === null) return;
   try {
+    const missing = [...parts].flatMap(([file, { script, stamp, taken }]) => {
+      const code = taken === null ? null : script.createCachedData();
+      return code === null || code.length <= (taken ?? 0) * GROWN ? [] : [{ file, stamp, code }];
+    });
+    if (missing.length === 0) return;
     mkdirSync(cache, { recursive: true, mode: 448 });
     if (!isOwnFolder(cache)) return;
-    for (const [file, { script, stamp }] of missing)
-      writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), script.createCachedData()]);
+    for (const { file, stamp, code } of missing)
+      writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), code]);
     writeWhole((0, import_node_path2.join)((0, import_node_path2.dirname)(cache), ".gitignore"), [Buffer.from("*\n")]);
     forgetOthers(cache);
   } catch {
