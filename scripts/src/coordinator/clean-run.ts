@@ -20,6 +20,7 @@ export async function cleanRunDir(o: {
       branch: job.branch,
       attempt: last?.attempt ?? 1,
       baseCommit: job.baseCommit,
+      givenBase: job.baseOverride,
       busy: last?.settlement === "unsettled" || last?.status === "running",
     };
     byRepo.set(plan.repo, [...(byRepo.get(plan.repo) ?? []), target]);

@@ -13,7 +13,10 @@ export interface CleanTarget {
   readonly branch: string;
   /** Latest attempt, for the snapshot's name. */
   readonly attempt: number;
+  /** Where its worktree started; null when it never did. */
   readonly baseCommit: string | null;
+  /** Commit that the user made and gave as the base (`resume --base`). */
+  readonly givenBase: string | null;
   /** A process of the job may still be alive. */
   readonly busy: boolean;
 }
@@ -99,18 +102,20 @@ async function whyRemovable(
       removable: false,
       reason: `the branch \`${target.branch}\` is gone, so its work cannot be judged`,
     };
-  if (o.integratedInto !== null && (await contains(o.repo, o.integratedInto, branch)))
-    return integratedOrEmpty(o, target, branch);
-  return { removable: false, reason: "its work is not integrated" };
+  const integrated = o.integratedInto !== null && (await contains(o.repo, o.integratedInto, branch));
+  const atBase = branch === target.baseCommit;
+  // The base that we merged holds nothing beyond the branches of other jobs; one that the user gave may exist only here.
+  if (atBase && (integrated || branch !== target.givenBase)) return emptyOrLoose(o, target);
+  return integrated
+    ? { removable: true, reason: "its work is integrated" }
+    : { removable: false, reason: "its work is not integrated" };
 }
 
-/** A branch that still stands at its base is contained in everything: then loose files may be all the work there is. */
-async function integratedOrEmpty(
+/** A branch that still stands at its base holds nothing of its own: then loose files may be all the work there is. */
+async function emptyOrLoose(
   o: CleanInput,
   target: CleanTarget,
-  branch: string,
 ): Promise<{ removable: boolean; reason: string }> {
-  if (branch !== target.baseCommit) return { removable: true, reason: "its work is integrated" };
   const [loose, ...others] = await commitPreview({ ...o, ...target });
   if (loose === undefined) return { removable: true, reason: "it holds no work" };
   const more = others.length === 0 ? "" : ` and ${others.length} more`;

@@ -17,6 +17,7 @@ const target = (
   branch: place.branch,
   attempt: 1,
   baseCommit: place.baseCommit ?? repo.head(),
+  givenBase: null,
   busy,
 });
 
@@ -82,6 +83,53 @@ describe("cleaning a run", () => {
     expect(
       repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads/orchestrate").split("\n").sort(),
     ).toEqual([busy.branch, loose.branch, open.branch].sort());
+  });
+
+  it("removes the worktree of a job that added nothing to the merge of its two dependencies, whether they are integrated or not", async () => {
+    const repo = throwawayRepo({ "a.txt": "a\n" });
+    const one = await finishedJob(repo, "one", { "b.txt": "b\n" });
+    const two = await finishedJob(repo, "two", { "c.txt": "c\n" });
+    const both = [
+      { jobId: "one", commit: one.commit },
+      { jobId: "two", commit: two.commit },
+    ];
+    const review = await jobWorktree(repo, "review", both);
+    const early = await jobWorktree(repo, "early", both);
+    const loose = await jobWorktree(repo, "loose", both);
+    writeIn(loose, "findings.txt", "work\n");
+    const fixed = await finishedJob(repo, "fixed", { "d.txt": "d\n" }, both);
+    expect(summary(await clean(repo, [target(repo, "early", early), target(repo, "one", one)]))).toEqual([
+      ["early", "removed", "it holds no work"],
+      ["one", "kept", "its work is not integrated"],
+    ]);
+    for (const job of [one, two]) runGit(repo.path, "merge", "-q", "--no-ff", "-m", "integrate", job.branch);
+    const cleaned = await clean(repo, [
+      target(repo, "one", one),
+      target(repo, "two", two),
+      target(repo, "review", review),
+      target(repo, "loose", loose),
+      target(repo, "fixed", fixed),
+    ]);
+    expect(summary(cleaned)).toEqual([
+      ["one", "removed", "its work is integrated"],
+      ["two", "removed", "its work is integrated"],
+      ["review", "removed", "it holds no work"],
+      ["loose", "kept", "it holds work that is on no branch: `findings.txt`"],
+      ["fixed", "kept", "its work is not integrated"],
+    ]);
+    expect([review, loose, fixed].map((place) => existsSync(place.path))).toEqual([false, true, true]);
+    expect(repo.git("rev-parse", cleaned[2]?.snapshotRef ?? "")).toBe(review.baseCommit);
+  });
+
+  it("keeps a worktree at a base that the user merged by hand until the user's branch holds it", async () => {
+    const repo = throwawayRepo({ "a.txt": "a\n" });
+    const given = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "merged by hand");
+    const made = await jobWorktree(repo, "job", [{ jobId: "by-hand", commit: given }]);
+    expect(made.baseCommit).toBe(given);
+    const targets = [{ ...target(repo, "job", made), givenBase: given }];
+    expect(summary(await clean(repo, targets))).toEqual([["job", "kept", "its work is not integrated"]]);
+    runGit(repo.path, "merge", "-q", "--ff-only", given);
+    expect(summary(await clean(repo, targets))).toEqual([["job", "removed", "it holds no work"]]);
   });
 
   it("gives up unintegrated work only by name, and even then keeps all of it under a ref", async () => {
