@@ -41,7 +41,7 @@ type Body = (
 const WORTH_KEEPING = 8_000;
 const OTHERS_WRITE = 0o022;
 /** In front of the compiled code. A multiple of what V8 wants its data aligned to. */
-export const STAMP_BYTES = 64;
+export const STAMP_BYTES = 128;
 
 /** Of the parts in `folder`, a path that ends with a slash; `url` is the same as a file URL. */
 export function openParts({
@@ -73,9 +73,9 @@ export function openParts({
 }
 
 function compiled(path: string, file: string, cache: string | null): CompiledPart {
-  // A part that was edited or replaced is compiled anew.
-  const { size, mtimeMs } = statSync(path);
-  const stamp = `orchestrate code 1 ${size} ${mtimeMs}\n`.padEnd(STAMP_BYTES);
+  // A part that was edited or replaced is compiled anew; archives and copies may keep its size and mtime, never these.
+  const { size, mtimeMs, ctimeMs, ino } = statSync(path);
+  const stamp = `orchestrate code 1 ${size} ${mtimeMs} ${ctimeMs} ${ino}\n`.padEnd(STAMP_BYTES);
   const text = readFileSync(path, "latin1");
   const small = size < WORTH_KEEPING;
   const cachedData = cache === null || small ? null : keptCode(`${cache}/${file}.code`, stamp);
