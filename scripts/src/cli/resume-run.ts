@@ -1,6 +1,7 @@
 /** `resume RUN` and `run --resume RUN`: reconcile, ask again, go on. */
 
 import { isResumeNeeded } from "../coordinator/resume-needed.ts";
+import { untilCoordinated } from "../coordinator/until-coordinated.ts";
 import { EXIT } from "../core/exit-codes.ts";
 import { lockOwner } from "../state/lock.ts";
 import { type CommandContext, type CommandResult, failure, type Parsed } from "./context.ts";
@@ -66,7 +67,9 @@ export async function resumeRun(
       },
     ]);
   coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
-  if (o.detach)
+  const { runDir } = view;
+  const leaves = o.detach && (await untilCoordinated({ runDir, coordinator, clock: ctx.clock })) === "owned";
+  if (leaves)
     return {
       exitCode: EXIT.done,
       data: summaryOf(view),

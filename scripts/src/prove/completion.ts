@@ -2,11 +2,14 @@
 import { join } from "node:path";
 import { RUN_FILES } from "../core/layout.ts";
 import type { Graph, State } from "../core/runtime.ts";
+import { currentAttempt } from "./current-attempt.ts";
 import { factsOfRun, type RunFacts } from "./report-facts.ts";
 import { credentialsLine, planeLine } from "./report-plane.ts";
 import { plainText } from "./report-text.ts";
 
 export const COMPLETION_MAX_BYTES = 1_200;
+
+type Arbiter = State["arbiters"][number];
 
 /** Plain lines `name: value`. Paths and ids only from our own records; text of agents does not appear. */
 export function completionBlock(input: {
@@ -56,14 +59,36 @@ function shortPath(path: string): string {
   return short;
 }
 
+/** Everybody whose word counts, since a look at the last one alone would hide who judged the rest. */
 function arbiterLine(state: State, facts: RunFacts): string {
-  const last = state.arbiters.filter((arbiter) => arbiter.status === "answered").at(-1);
-  const said =
-    last === undefined
-      ? "nobody has judged"
-      : `${last.overall ?? "no verdict"} by ${last.arbiterId} (${last.via}, ${last.independence ?? "independence unknown"})`;
   const waiting = facts.undecided.length;
-  return waiting === 0
-    ? said
-    : `${said}; ${waiting} finished ${waiting === 1 ? "job waits" : "jobs wait"} for an independent verdict`;
+  const said = [...saidBy(state)];
+  const parts = said.slice(0, ARBITERS_SHOWN).map(([arbiter, jobIds]) => {
+    const which = said.length === 1 ? "" : ` for ${counted(jobIds.length, "job")}`;
+    const held = jobIds.filter((id) => state.jobs[id]?.outcome !== "accepted").length;
+    const but = arbiter.overall === "pass" && held > 0 ? `, yet ${held} not accepted` : "";
+    return `${arbiter.overall ?? "no verdict"} by ${arbiter.arbiterId} (${arbiter.via}, ${arbiter.independence ?? "independence unknown"})${which}${but}`;
+  });
+  if (said.length > ARBITERS_SHOWN) parts.push(`${said.length - ARBITERS_SHOWN} more in the report`);
+  if (said.length === 0) parts.push("nobody has judged");
+  if (waiting > 0)
+    parts.push(`${waiting} finished ${waiting === 1 ? "job waits" : "jobs wait"} for an independent verdict`);
+  return parts.join("; ");
 }
+
+const ARBITERS_SHOWN = 3;
+
+/** Arbiter → the jobs about whose present work it said the last word. */
+function saidBy(state: State): ReadonlyMap<Arbiter, readonly string[]> {
+  const last = new Map<string, Arbiter>();
+  for (const arbiter of state.arbiters)
+    if (arbiter.status === "answered")
+      for (const { jobId, attempt } of arbiter.attempts)
+        if (currentAttempt(state, jobId)?.attempt === attempt) last.set(jobId, arbiter);
+  const jobs = new Map<Arbiter, string[]>(state.arbiters.map((arbiter) => [arbiter, []]));
+  for (const [jobId, arbiter] of last) jobs.get(arbiter)?.push(jobId);
+  for (const [arbiter, own] of jobs) if (own.length === 0) jobs.delete(arbiter);
+  return jobs;
+}
+
+const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

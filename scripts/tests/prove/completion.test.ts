@@ -2,6 +2,26 @@ import { describe, expect, it } from "vitest";
 import { COMPLETION_MAX_BYTES, completionBlock } from "../../src/prove/completion.ts";
 import { arbiterOf, attemptOf, graphOf, jobOf, planJob, stateOf } from "./sample-run.ts";
 
+const judged = (jobId: string): Arbiter["attempts"][number] => ({
+  jobId,
+  attempt: 1,
+  treeSha256: null,
+  verdict: "pass",
+  reasons: [],
+});
+
+const answeredBy = (arbiterId: string, jobIds: readonly string[], over: Partial<Arbiter>): Arbiter =>
+  arbiterOf({
+    arbiterId,
+    status: "answered",
+    overall: "pass",
+    independence: "independent",
+    attempts: jobIds.map(judged),
+    ...over,
+  });
+
+type Arbiter = ReturnType<typeof arbiterOf>;
+
 describe("the completion block", () => {
   it("says all that a user is told at the end", () => {
     const state = stateOf(
@@ -21,9 +41,7 @@ describe("the completion block", () => {
       },
       {
         status: "waiting",
-        arbiters: [
-          arbiterOf({ status: "answered", overall: "pass", independence: "not-independent-substituted" }),
-        ],
+        arbiters: [answeredBy("arbiter-1", ["a"], { independence: "not-independent-substituted" })],
       },
     );
     const graph = graphOf(["a", "b", "c", "d"].map((id) => planJob(id)));
@@ -44,6 +62,35 @@ describe("the completion block", () => {
     );
   });
 
+  it("names everybody whose word counts, and says where a pass did not accept the work", () => {
+    const accepted = (): ReturnType<typeof jobOf> =>
+      jobOf([attemptOf({ acceptance: "accepted" })], { outcome: "accepted" });
+    const arbiters = [
+      answeredBy("arbiter-1", ["a", "b"], { overall: "fail" }),
+      answeredBy("arbiter-2", ["a", "b"], { independence: "not-independent-substituted" }),
+      answeredBy("arbiter-3", ["c"], { via: "mock" }),
+      arbiterOf({ arbiterId: "arbiter-4", status: "offered", attempts: [judged("c")] }),
+    ];
+    const lineOf = (ids: readonly string[], over: Parameters<typeof stateOf>[1]): string | undefined => {
+      const jobs = Object.fromEntries(ids.map((id) => [id, id === "d" ? jobOf([attemptOf()]) : accepted()]));
+      const graph = graphOf(ids.map((id) => planJob(id)));
+      const block = completionBlock({ graph, state: stateOf(jobs, over), runDir: "/r" });
+      return block.split("\n").find((line) => line.startsWith("arbiter: "));
+    };
+    expect(lineOf(["a", "b", "c"], { status: "accepted", arbiters })).toBe(
+      "arbiter: pass by arbiter-2 (native, not-independent-substituted) for 2 jobs; pass by arbiter-3 (mock, independent) for 1 job",
+    );
+    expect(lineOf(["a", "d"], { arbiters: [answeredBy("arbiter-1", ["a", "d"], {})] })).toMatch(
+      /^arbiter: pass by arbiter-1 \(native, independent\), yet 1 not accepted/,
+    );
+    const many = ["a", "b", "c", "e", "f"];
+    const each = many.map((id, n) => answeredBy(`arbiter-${n + 1}`, [id], {}));
+    expect(lineOf(many, { arbiters: each })).toBe(
+      "arbiter: pass by arbiter-1 (native, independent) for 1 job; pass by arbiter-2 (native, independent) for 1 job; pass by arbiter-3 (native, independent) for 1 job; 2 more in the report",
+    );
+    expect(lineOf(["a"], { arbiters: [] })).toBe("arbiter: nobody has judged");
+  });
+
   it("marks a mock run in its first line", () => {
     const state = stateOf({ a: jobOf([attemptOf({ runtime: "mock" })]) }, { status: "accepted", mock: true });
     expect(completionBlock({ graph: graphOf([planJob("a")]), state, runDir: "/r" }).split("\n")[0]).toBe(
@@ -60,7 +107,12 @@ describe("the completion block", () => {
         mock: true,
         status: "waiting",
         arbiters: [
-          arbiterOf({ status: "answered", overall: "blocked", independence: "not-independent-substituted" }),
+          ...Array.from({ length: 9 }, (_, i) =>
+            answeredBy(`arbiter-${i + 990}`, [`j${i}`], {
+              overall: "blocked",
+              independence: "not-independent-substituted",
+            }),
+          ),
         ],
       },
     );

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { planSpec } from "../../coordinator/plan-spec.ts";
 import { prepareRun } from "../../coordinator/prepare.ts";
 import { startCoordinator } from "../../coordinator/start.ts";
+import { untilCoordinated } from "../../coordinator/until-coordinated.ts";
 import { viewRun } from "../../coordinator/view.ts";
 import { hasErrors } from "../../core/diagnostic.ts";
 import { EXIT } from "../../core/exit-codes.ts";
@@ -83,7 +84,10 @@ async function runSpec(ctx: CommandContext, parsed: Parsed, spec: string): Promi
       { severity: "error", code: view.error.code, message: view.error.message },
     ]);
   const notes = diagnostics.filter((d) => d.severity !== "info");
-  if (flagOn(parsed, "detach"))
+  const leaves =
+    flagOn(parsed, "detach") &&
+    (await untilCoordinated({ runDir, coordinator, clock: ctx.clock })) === "owned";
+  if (leaves)
     return {
       exitCode: EXIT.done,
       data: summaryOf(view.value),
