@@ -215,18 +215,23 @@ const LEAN_VM = `
 export const { Script } = process.getBuiltinModule("node:vm");
 `;
 
+const LEAN_V8 = `
+export const setFlagsFromString = (flags) => process.getBuiltinModule("node:v8").setFlagsFromString(flags);
+`;
+
 const LEAN: Readonly<Record<string, string>> = {
   "node:fs": LEAN_FS,
   "node:crypto": LAZY_CRYPTO,
   "node:util": LEAN_UTIL,
   "node:url": LEAN_URL,
+  "node:v8": LEAN_V8,
   "node:vm": LEAN_VM,
 };
 
 const leanBuiltins: Plugin = {
   name: "lean-builtins",
   setup(builder) {
-    builder.onResolve({ filter: /^node:(?:fs|crypto|util|url|vm)$/ }, ({ path, kind }) =>
+    builder.onResolve({ filter: /^node:(?:fs|crypto|util|url|v8|vm)$/ }, ({ path, kind }) =>
       kind === "require-call" ? null : { path, namespace: "lean" },
     );
     builder.onLoad({ filter: /.*/, namespace: "lean" }, ({ path }) => ({

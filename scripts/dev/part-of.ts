@@ -35,6 +35,7 @@ function lean(code: string): string {
     .replace(/__toESM\(require\("\.\/([^"]+)\.mjs"\)\)/g, 'require("./$1.cjs")')
     .replace(/\brequire\("\.\/([^"]+)\.mjs"\)/g, 'require("./$1.cjs")');
   const used = withoutHelpers(body);
+  if (/\brequire\((?!")/.test(used)) throw new Error("a part loads something that is not named");
   if (/\b__toCommonJS\(/.test(used)) throw new Error("the exports of a part were not found");
   return found === null ? used : `${used}module.exports = {\n${exportsOf(found[1] ?? "", used)}\n};\n`;
 }
@@ -91,9 +92,12 @@ const CHANGES = [
 ];
 
 /** A part is read as Latin-1, since decoding UTF-8 costs more than reading; esbuild leaves regular expressions as they are. */
-const ascii = (code: string): string =>
-  code.replace(/[^\0-\x7f]/g, (character) => {
+const ascii = (code: string): string => {
+  if (/\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.test(code))
+    throw new Error("a part has a character where an escape would mean something else");
+  return code.replace(/[^\0-\x7f]/g, (character) => {
     if (/[\ud800-\udfff]/.test(character))
       throw new Error(`a part has a character beyond U+FFFF: ${character}`);
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
+};

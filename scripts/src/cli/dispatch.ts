@@ -16,7 +16,7 @@ import type { Excerpts } from "./excerpt.ts";
 import { createPrinter, type Printer } from "./output.ts";
 import { scriptOf } from "./own-command.ts";
 
-/** `compiled`: of the built tool, kept at the end of a command that has written anyway; one that only looks leaves nothing behind. */
+/** `compiled`: of the built tool, kept at the end of a run; a command that only looks leaves nothing behind. */
 export async function dispatch(
   argv: readonly string[],
   self: readonly string[],
@@ -51,7 +51,7 @@ export async function dispatch(
     const { handler } = await request.spec.load();
     const result = withRunnableFixes(await handler(contextOf(env, self, printer), request.parsed), self);
     printer.result(request.spec.name, result, json ? undefined : await excerptsOf(result, env.cwd));
-    if (compiled !== null && !request.spec.readOnly && HAS_WORKED.has(result.exitCode))
+    if (compiled !== null && KEEPERS.has(request.spec.name) && HAS_WORKED.has(result.exitCode))
       keepCompiled(compiled);
     return result.exitCode;
   } catch (fault) {
@@ -64,6 +64,8 @@ export async function dispatch(
   }
 }
 
+/** They write anyway, take their time and load most of what others load. */
+const KEEPERS: ReadonlySet<string> = new Set(["run", "resume"]);
 /** With any other code the command may have refused before it wrote anything. */
 const HAS_WORKED: ReadonlySet<ExitCode> = new Set([EXIT.done, EXIT.settledWithFaults, EXIT.actionDue]);
 

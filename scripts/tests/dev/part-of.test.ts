@@ -79,6 +79,16 @@ describe("a part", () => {
     expect(await run(chunk)).toEqual({ text: "\u2026\u{1f600}", found: true });
   });
 
+  it("cannot be made of what loads something unnamed, or has a character where an escape means something else", async () => {
+    await expect(partOf("export const load = (name) => import(name);\n", "")).rejects.toThrow(
+      "a part loads something that is not named",
+    );
+    for (const text of ["/\\\u00e9/", "String.raw`\u2026`"])
+      await expect(partOf(`export const r = ${text};\n`, "")).rejects.toThrow(
+        "a part has a character where an escape would mean something else",
+      );
+  });
+
   it("cannot be made of a regular expression with a character that needs two escapes", async () => {
     await expect(partOf("export const r = /\u{1f600}/;\n", "")).rejects.toThrow(
       "a part has a character beyond U+FFFF: \ud83d",

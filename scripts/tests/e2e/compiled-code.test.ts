@@ -32,6 +32,14 @@ it("is left by a run, taken by the next one, and by nobody who only looks", asyn
   const env = { HOME: home };
   for (const command of LOOKS) expect((await tool().run(command, { cwd, env })).code).toBe(0);
   expect(readdirSync(home)).toEqual([]);
+  for (const dry of [
+    ["init", "--out", "-"],
+    ["clean", "--dry-run"],
+    ["calibrate", "--dry-run"],
+  ]) {
+    await tool().run(dry, { cwd, env });
+    expect(readdirSync(home), dry.join(" ")).toEqual([]);
+  }
   const refused = await tool().run(["run", "examples/nothing.yaml"], { cwd, env });
   expect(refused.code).toBe(2);
   expect(readdirSync(home)).toEqual([]);

@@ -79,6 +79,15 @@ describe("parts", () => {
       expect(() => parts.load(name)).toThrow(`ENOENT: no such file or directory, stat '${folder}gone.cjs'`);
   });
 
+  it("that need themselves, or a module that this Node has not, say so", () => {
+    part("round.cjs", 'require("./trip.cjs");');
+    part("trip.cjs", 'require("./round.cjs");');
+    part("future.cjs", 'require("node:future");');
+    const parts = open();
+    expect(() => parts.load("round.cjs")).toThrow("the part round.cjs needs itself");
+    expect(() => parts.load("future.cjs")).toThrow("this Node has no module node:future");
+  });
+
   it("that throw are run again when they are asked for again", () => {
     part(
       "once.cjs",
@@ -185,19 +194,63 @@ describe("compiled code", () => {
     expect(readdirSync(folder)).toEqual(["a.cjs"]);
   });
 
-  it("leaves no half-written file behind, is this user's alone, and keeps three folders beside its own", () => {
-    for (const [index, name] of ["old-1", "old-2", "old-3", "old-4", "old-5"].entries()) {
+  it.each(["one bit", "a sector of zeros"])(
+    "that is damaged by %s anywhere never ends the process: it is compiled anew",
+    (how) => {
+      part(
+        "a.cjs",
+        `const used = () => [${Array.from({ length: 400 }, (_, n) => `"word ${n}"`).join()}].length; module.exports = { say: () => String(used()) };`,
+      );
+      inProcess("keep", "a.cjs");
+      const file = join(cache, "a.cjs.code");
+      const whole = readFileSync(file);
+      for (let at = STAMP_BYTES; at < whole.length; at += Math.ceil(whole.length / 12)) {
+        const bytes = Buffer.from(whole);
+        if (how === "one bit") bytes[at] = (bytes[at] ?? 0) ^ 4;
+        else bytes.fill(0, at, at + 512);
+        if (bytes.equals(whole)) continue;
+        writeFileSync(file, bytes);
+        expect(inProcess("look", "a.cjs"), `byte ${at}`).toEqual([
+          { name: "a.cjs", said: "400", taken: false },
+        ]);
+      }
+    },
+  );
+
+  it("leaves no half-written file behind, is this user's alone, and keeps seven folders of its own kind beside its own", () => {
+    const names = Array.from({ length: 9 }, (_, n) => `1.0.${n}-node-20.19.0-abc${n}`);
+    for (const [index, name] of [...names, "mine"].entries()) {
       const other = join(top, "cache", name);
       mkdirSync(other, { recursive: true });
       writeFileSync(join(other, "a.cjs.code"), name);
+      if (index === 1) writeFileSync(join(other, "notes.txt"), "mine");
       utimesSync(other, index, index);
     }
     part("a.cjs", saying("a"));
     inProcess("keep", "a.cjs");
-    expect(readdirSync(join(top, "cache")).sort()).toEqual([".gitignore", "old-3", "old-4", "old-5", "one"]);
+    expect(readdirSync(join(top, "cache")).sort()).toEqual([".gitignore", ...names.slice(1), "mine", "one"]);
+    expect(readdirSync(join(top, "cache", names[1] ?? ""))).toEqual(["notes.txt"]);
+    expect(readdirSync(join(top, "cache/mine"))).toEqual(["a.cjs.code"]);
     expect(readdirSync(cache)).toEqual(["a.cjs.code"]);
     expect(statSync(cache).mode & 0o777).toBe(0o700);
     expect(statSync(join(cache, "a.cjs.code")).mode & 0o777).toBe(0o600);
+  });
+
+  it("is neither read nor written, and nothing is taken away, where the folder of all of it is a link", () => {
+    const elsewhere = join(top, "elsewhere");
+    const names = Array.from({ length: 9 }, (_, n) => `1.0.${n}-node-20.19.0-abc${n}`);
+    for (const name of names) mkdirSync(join(elsewhere, name), { recursive: true });
+    symlinkSync(elsewhere, join(top, "cache"));
+    part("a.cjs", saying("a"));
+    expect(inProcess("keep", "a.cjs")).toEqual([{ name: "a.cjs", said: "a", taken: false }]);
+    expect(readdirSync(elsewhere).sort()).toEqual(names);
+  });
+
+  it("is passed over when what has its name is no file", () => {
+    part("a.cjs", saying("a"));
+    mkdirSync(cache, { recursive: true, mode: 0o700 });
+    execFileSync("mkfifo", [join(cache, "a.cjs.code")]);
+    expect(inProcess("look", "a.cjs")).toEqual([{ name: "a.cjs", said: "a", taken: false }]);
   });
 });
 
@@ -220,7 +273,7 @@ describe("the folder for compiled code", () => {
       version: "1.2.3",
       env: testEnvironment({ home: join(top, "home"), cwd: top, variables }),
     });
-  const name = new RegExp(`^1\\.2\\.3-node-${process.versions.node}-${process.arch}-[0-9a-f]{1,8}$`);
+  const name = new RegExp(`^1\\.2\\.3-node-${process.versions.node}-[0-9a-f]{1,8}$`);
 
   const of = (variables: Record<string, string>, at?: string): string => whereFor(variables, at) ?? "none";
 
@@ -231,6 +284,7 @@ describe("the folder for compiled code", () => {
       expect(basename(path)).toMatch(name);
     }
     expect(elsewhere).not.toBe(own);
+    expect(of({ NODE_OPTIONS: "--max-semi-space-size=1" })).not.toBe(own);
   });
 
   it("is none when it is switched off as Node's own is, or where the parts themselves cannot be written", () => {
