@@ -75,6 +75,14 @@ var init_node_url = __esm({
   }
 });
 
+// lean:node:v8
+var setFlagsFromString;
+var init_node_v8 = __esm({
+  "lean:node:v8"() {
+    setFlagsFromString = (flags) => process.getBuiltinModule("node:v8").setFlagsFromString(flags);
+  }
+});
+
 // lean:node:vm
 var Script;
 var init_node_vm = __esm({
@@ -113,7 +121,7 @@ var init_layout = __esm({
 });
 
 // scripts/src/host/compiled-parts.ts
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 function openParts({
   folder,
   url,
@@ -121,10 +129,20 @@ function openParts({
 }) {
   const modules = /* @__PURE__ */ new Map();
   const parts = /* @__PURE__ */ new Map();
-  const trusted = cache !== null && isOwnFolder(cache) ? cache : null;
+  const starting = /* @__PURE__ */ new Set();
+  const trusted = cache !== null && isOwnFolder(dirname(cache)) && isOwnFolder(cache) ? cache : null;
   const load = (file) => {
     const known = modules.get(file);
     if (known !== void 0) return known.exports;
+    if (starting.has(file)) throw new Error(`the part ${file} needs itself`);
+    starting.add(file);
+    try {
+      return started(file);
+    } finally {
+      starting.delete(file);
+    }
+  };
+  const started = (file) => {
     const part = compiled(folder + file, file, trusted);
     const module = { exports: {} };
     part.script.runInThisContext()(module, module.exports, require2, url + file);
@@ -132,26 +150,44 @@ function openParts({
     parts.set(file, part);
     return module.exports;
   };
-  const require2 = (id) => id.startsWith("./") ? load(id.slice("./".length)) : process.getBuiltinModule(id);
+  const require2 = (id) => {
+    const found = id.startsWith("./") ? load(id.slice("./".length)) : process.getBuiltinModule(id);
+    if (found === void 0) throw new Error(`this Node has no module ${id}`);
+    return found;
+  };
   return { load, compiled: { cache, parts } };
 }
 function compiled(path, file, cache) {
-  const { size, mtimeMs } = statSync(path);
-  const stamp = `orchestrate code 1 ${size} ${mtimeMs}
+  const { size, mtimeMs, ctimeMs, ino } = statSync(path);
+  const stamp = `orchestrate code 1 ${size} ${mtimeMs} ${ctimeMs} ${ino}
 `.padEnd(STAMP_BYTES);
   const text = readFileSync(path, "latin1");
   const small = size < WORTH_KEEPING;
   const cachedData = cache === null || small ? null : keptCode(`${cache}/${file}.code`, stamp);
-  const script = new Script(text, { filename: path, ...cachedData === null ? {} : { cachedData } });
+  const script = cachedData === null ? new Script(text, { filename: path }) : checksummed(() => new Script(text, { filename: path, cachedData }));
   const taken = cachedData === null || script.cachedDataRejected === true ? 0 : cachedData.length;
   return { script, stamp, taken: small ? null : taken };
 }
 function keptCode(path, stamp) {
   try {
-    const bytes = readFileSync(path);
-    return bytes.toString("latin1", 0, STAMP_BYTES) === stamp ? bytes.subarray(STAMP_BYTES) : null;
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      if (!fstatSync(fd).isFile()) return null;
+      const bytes = readFileSync(fd);
+      return bytes.toString("latin1", 0, STAMP_BYTES) === stamp ? bytes.subarray(STAMP_BYTES) : null;
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return null;
+  }
+}
+function checksummed(work) {
+  setFlagsFromString("--verify-snapshot-checksum");
+  try {
+    return work();
+  } finally {
+    setFlagsFromString("--no-verify-snapshot-checksum");
   }
 }
 function isOwnFolder(path) {
@@ -164,12 +200,18 @@ function isOwnFolder(path) {
 }
 function codeCacheOf(o) {
   if (o.env.get("NODE_DISABLE_COMPILE_CACHE") !== void 0 || !isAbsolute(o.env.home)) return null;
+  if (process.getuid === void 0 || !CHECKSUMMING.has(process.versions.node.split(".", 1)[0] ?? ""))
+    return null;
   try {
     accessSync(o.folder, constants.W_OK);
   } catch {
     return null;
   }
-  const which = `${o.version}-node-${process.versions.node}-${process.arch}-${shortHash(o.folder)}`;
+  const options = [...process.execArgv, o.env.get("NODE_OPTIONS") ?? ""];
+  const place = shortHash(
+    [o.folder, process.execPath, process.platform, process.arch, ...options].join("\n")
+  );
+  const which = `${o.version}-node-${process.versions.node}-${place}`;
   return join(o.env.home, CONFIG_DIR, "compiled", which);
 }
 function shortHash(text) {
@@ -177,16 +219,18 @@ function shortHash(text) {
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 16777619);
   return (hash >>> 0).toString(16);
 }
-var WORTH_KEEPING, OTHERS_WRITE, STAMP_BYTES;
+var WORTH_KEEPING, OTHERS_WRITE, CHECKSUMMING, STAMP_BYTES;
 var init_compiled_parts = __esm({
   "scripts/src/host/compiled-parts.ts"() {
     "use strict";
     init_node_fs();
+    init_node_v8();
     init_node_vm();
     init_layout();
     WORTH_KEEPING = 8e3;
     OTHERS_WRITE = 18;
-    STAMP_BYTES = 64;
+    CHECKSUMMING = /* @__PURE__ */ new Set(["20", "22", "24"]);
+    STAMP_BYTES = 128;
   }
 });
 

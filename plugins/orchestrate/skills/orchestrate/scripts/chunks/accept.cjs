@@ -7,6 +7,7 @@ var import_dispatch2 = require("./dispatch.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
+var import_dispatch5 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var import_node_path2 = require("node:path");
 var import_node_path3 = require("node:path");
@@ -323,25 +324,25 @@ var EXECUTED_MAX_BYTES = 16 * 1024 * 1024;
 async function executedFile(path, o = { programs: "by-content" }) {
   let fd;
   try {
-    fd = (0, import_dispatch4.openSync)(path, import_dispatch4.constants.O_RDONLY | import_dispatch4.constants.O_NONBLOCK);
+    fd = (0, import_dispatch5.openSync)(path, import_dispatch5.constants.O_RDONLY | import_dispatch5.constants.O_NONBLOCK);
   } catch {
     return null;
   }
   try {
-    const stat = (0, import_dispatch4.fstatSync)(fd);
+    const stat = (0, import_dispatch5.fstatSync)(fd);
     if (!stat.isFile()) return null;
     const head = Buffer.alloc(2);
-    const script = (0, import_dispatch4.readSync)(fd, head, 0, 2, 0) === 2 && head.toString("latin1") === "#!";
+    const script = (0, import_dispatch5.readSync)(fd, head, 0, 2, 0) === 2 && head.toString("latin1") === "#!";
     const executable = (stat.mode & 73) !== 0;
     const content = stat.size <= EXECUTED_MAX_BYTES && (script || o.programs === "by-content");
-    const hash = (0, import_dispatch3.createHash)("sha256");
+    const hash = (0, import_dispatch4.createHash)("sha256");
     if (content) for await (const chunk of (0, import_inside.chunks)(fd)) hash.update(chunk);
-    else hash.update(`${(0, import_dispatch4.realpathSync)(path)}\0${stat.size}\0${stat.mtimeMs}`);
+    else hash.update(`${(0, import_dispatch5.realpathSync)(path)}\0${stat.size}\0${stat.mtimeMs}`);
     return { sha256: hash.digest("hex"), content, script, executable };
   } catch {
     return null;
   } finally {
-    (0, import_dispatch4.closeSync)(fd);
+    (0, import_dispatch5.closeSync)(fd);
   }
 }
 function onSearchPath(name, o) {
@@ -349,8 +350,8 @@ function onSearchPath(name, o) {
   for (const folder of o.searchPath.split(import_node_path3.delimiter)) {
     const path = (0, import_node_path3.join)((0, import_node_path3.resolve)(o.cwd, folder), name);
     try {
-      (0, import_dispatch4.accessSync)(path, import_dispatch4.constants.X_OK);
-      if ((0, import_dispatch4.statSync)(path).isFile()) return path;
+      (0, import_dispatch5.accessSync)(path, import_dispatch5.constants.X_OK);
+      if ((0, import_dispatch5.statSync)(path).isFile()) return path;
     } catch {
     }
   }
@@ -609,7 +610,7 @@ function below(root, folder, candidate) {
 }
 function isFile(root, path) {
   try {
-    const stat = (0, import_dispatch4.lstatSync)(`${root}/${path}`);
+    const stat = (0, import_dispatch5.lstatSync)(`${root}/${path}`);
     return stat.isFile() || stat.isSymbolicLink();
   } catch {
     return false;
@@ -631,7 +632,7 @@ function mainOf(root, path) {
 }
 function withTarget(root, path) {
   try {
-    const real = (0, import_node_path2.relative)((0, import_dispatch4.realpathSync)(root), (0, import_dispatch4.realpathSync)(`${root}/${path}`));
+    const real = (0, import_node_path2.relative)((0, import_dispatch5.realpathSync)(root), (0, import_dispatch5.realpathSync)(`${root}/${path}`));
     return (0, import_inside.safeRelative)(real).ok ? [path, real] : [path];
   } catch {
     return [path];
@@ -651,7 +652,7 @@ function writeScripts(runDir, jobId, scripts) {
 }
 async function changedScripts(o) {
   const text = (0, import_dispatch3.readTextIfPresent)(fileOf(o.runDir, o.jobId));
-  if (text === null || !(0, import_dispatch4.existsSync)(o.root)) return [];
+  if (text === null || !(0, import_dispatch5.existsSync)(o.root)) return [];
   const changed = /* @__PURE__ */ new Set();
   for (const { path, sha256, outside } of parse(text)) {
     const now = await digestNow({

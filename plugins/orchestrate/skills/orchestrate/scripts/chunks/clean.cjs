@@ -54,12 +54,12 @@ async function whyRemovable(o, target, branch) {
       removable: false,
       reason: `the branch \`${target.branch}\` is gone, so its work cannot be judged`
     };
-  if (o.integratedInto !== null && await (0, import_worktree.contains)(o.repo, o.integratedInto, branch))
-    return integratedOrEmpty(o, target, branch);
-  return { removable: false, reason: "its work is not integrated" };
+  const integrated = o.integratedInto !== null && await (0, import_worktree.contains)(o.repo, o.integratedInto, branch);
+  const atBase = branch === target.baseCommit;
+  if (atBase && (integrated || branch !== target.givenBase)) return emptyOrLoose(o, target);
+  return integrated ? { removable: true, reason: "its work is integrated" } : { removable: false, reason: "its work is not integrated" };
 }
-async function integratedOrEmpty(o, target, branch) {
-  if (branch !== target.baseCommit) return { removable: true, reason: "its work is integrated" };
+async function emptyOrLoose(o, target) {
   const [loose, ...others] = await (0, import_worktree.commitPreview)({ ...o, ...target });
   if (loose === void 0) return { removable: true, reason: "it holds no work" };
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
@@ -78,6 +78,7 @@ async function cleanRunDir(o) {
       branch: job.branch,
       attempt: last?.attempt ?? 1,
       baseCommit: job.baseCommit,
+      givenBase: job.baseOverride,
       busy: last?.settlement === "unsettled" || last?.status === "running"
     };
     byRepo.set(plan.repo, [...byRepo.get(plan.repo) ?? [], target]);

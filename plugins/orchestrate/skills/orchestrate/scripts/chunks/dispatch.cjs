@@ -13,6 +13,7 @@ var import_node_path6 = require("node:path");
 var import_node_path7 = require("node:path");
 var import_node_path8 = require("node:path");
 var import_node_path9 = require("node:path");
+var setFlagsFromString = (flags) => process.getBuiltinModule("node:v8").setFlagsFromString(flags);
 var UNSEEN_MARKS = "\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\u{e0000}-\\u{e007f}";
 var array = [];
 var characterCodeCache = [];
@@ -959,6 +960,12 @@ var EXIT = {
   interrupted: 130,
   detached: 143
 };
+var loaded;
+var crypto = () => loaded ??= process.getBuiltinModule("node:crypto");
+var createHash = (...args) => crypto().createHash(...args);
+var randomBytes = (...args) => crypto().randomBytes(...args);
+var randomUUID = (...args) => crypto().randomUUID(...args);
+var node_crypto_default = { createHash, randomBytes, randomUUID };
 var builtin = process.getBuiltinModule?.("node:fs") ?? (console.error("orchestrate needs Node 20.19 or newer, but this is " + process.version), process.exit(4));
 var { accessSync, appendFileSync, closeSync, constants, copyFileSync, createReadStream, existsSync, fdatasync, fdatasyncSync, fstatSync, fsync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync, statSync, statfsSync, symlinkSync, truncateSync, unlinkSync, utimesSync, watch, writeFileSync, writeSync } = builtin;
 var __create2 = Object.create;
@@ -996,6 +1003,15 @@ var __toESM2 = (mod, isNodeMode, target) => (target = mod != null ? __create2(__
 ));
 var { Script } = process.getBuiltinModule("node:vm");
 var OTHERS_WRITE = 18;
+var CODE_FOLDER = /^\d+\.\d+\.\d+\S*-node-\d\S*-[0-9a-f]{1,8}$/;
+function checksummed(work) {
+  setFlagsFromString("--verify-snapshot-checksum");
+  try {
+    return work();
+  } finally {
+    setFlagsFromString("--no-verify-snapshot-checksum");
+  }
+}
 function isOwnFolder(path) {
   try {
     const about = lstatSync(path);
@@ -1004,29 +1020,32 @@ function isOwnFolder(path) {
     return false;
   }
 }
-var OTHERS_KEPT = 3;
+var OTHERS_KEPT = 7;
 var GROWN = 1.1;
 function keepCompiled({ cache, parts }) {
   if (cache === null) return;
   try {
+    const top = (0, import_node_path2.dirname)(cache);
+    mkdirSync(top, { recursive: true, mode: 448 });
+    if (!isOwnFolder(top)) return;
+    mkdirSync(cache, { recursive: true, mode: 448 });
+    if (!isOwnFolder(cache)) return;
     const missing = [...parts].flatMap(([file, { script, stamp, taken }]) => {
-      const code = taken === null ? null : script.createCachedData();
+      const code = taken === null ? null : checksummed(() => script.createCachedData());
       return code === null || code.length <= (taken ?? 0) * GROWN ? [] : [{ file, stamp, code }];
     });
     if (missing.length === 0) return;
-    mkdirSync(cache, { recursive: true, mode: 448 });
-    if (!isOwnFolder(cache)) return;
     for (const { file, stamp, code } of missing)
-      writeWhole(`${cache}/${file}.code`, [Buffer.from(stamp, "latin1"), code]);
-    writeWhole((0, import_node_path2.join)((0, import_node_path2.dirname)(cache), ".gitignore"), [Buffer.from("*\n")]);
+      writeWhole(`${cache}/${file}${CODE}`, [Buffer.from(stamp, "latin1"), code]);
+    if (!existsSync((0, import_node_path2.join)(top, ".gitignore"))) writeWhole((0, import_node_path2.join)(top, ".gitignore"), [Buffer.from("*\n")]);
     forgetOthers(cache);
   } catch {
   }
 }
 function writeWhole(path, parts) {
-  const temp = `${path}.${process.pid}`;
+  const temp = `${path}.${randomBytes(4).toString("hex")}`;
+  const fd = openSync(temp, "wx", 384);
   try {
-    const fd = openSync(temp, "w", 384);
     try {
       for (const part of parts) for (let at = 0; at < part.length; ) at += writeSync(fd, part, at);
       fsyncSync(fd);
@@ -1041,9 +1060,14 @@ function writeWhole(path, parts) {
 }
 function forgetOthers(cache) {
   const top = (0, import_node_path2.dirname)(cache);
-  const others = readdirSync(top).map((name) => (0, import_node_path2.join)(top, name)).filter((path) => path !== cache && isOwnFolder(path)).map((path) => ({ path, mtimeMs: statSync(path).mtimeMs })).sort((a, b) => b.mtimeMs - a.mtimeMs);
-  for (const { path } of others.slice(OTHERS_KEPT)) rmSync(path, { recursive: true, force: true });
+  const others = readdirSync(top).filter((name) => CODE_FOLDER.test(name)).map((name) => (0, import_node_path2.join)(top, name)).filter((path) => path !== cache && isOwnFolder(path)).map((path) => ({ path, mtimeMs: statSync(path).mtimeMs })).sort((a, b) => b.mtimeMs - a.mtimeMs);
+  for (const { path } of others.slice(OTHERS_KEPT)) {
+    for (const name of readdirSync(path)) if (OWN_FILE.test(name)) rmSync((0, import_node_path2.join)(path, name), { force: true });
+    if (readdirSync(path).length === 0) rmdirSync(path);
+  }
 }
+var CODE = ".code";
+var OWN_FILE = /\.cjs\.code(?:\.[0-9a-f]{8})?$/;
 var { parseArgs } = process.getBuiltinModule("node:util");
 function parseRequest(argv) {
   const json = argv.includes("--json");
@@ -1382,7 +1406,7 @@ async function dispatch(argv, self, compiled = null) {
     const { handler } = await request.spec.load();
     const result = withRunnableFixes(await handler(contextOf(env, self, printer), request.parsed), self);
     printer.result(request.spec.name, result, json ? void 0 : await excerptsOf(result, env.cwd));
-    if (compiled !== null && !request.spec.readOnly && HAS_WORKED.has(result.exitCode))
+    if (compiled !== null && KEEPERS.has(request.spec.name) && HAS_WORKED.has(result.exitCode))
       keepCompiled(compiled);
     return result.exitCode;
   } catch (fault) {
@@ -1394,6 +1418,7 @@ async function dispatch(argv, self, compiled = null) {
     return EXIT.environment;
   }
 }
+var KEEPERS = /* @__PURE__ */ new Set(["run", "resume"]);
 var HAS_WORKED = /* @__PURE__ */ new Set([EXIT.done, EXIT.settledWithFaults, EXIT.actionDue]);
 function stateFault(error) {
   if (!(error instanceof Error) || error.name !== "StateFaultError" || !("fault" in error)) return null;
@@ -1640,12 +1665,6 @@ function canonicalize(object, seen = /* @__PURE__ */ new Set()) {
   seen.delete(object);
   return result;
 }
-var loaded;
-var crypto = () => loaded ??= process.getBuiltinModule("node:crypto");
-var createHash = (...args) => crypto().createHash(...args);
-var randomBytes = (...args) => crypto().randomBytes(...args);
-var randomUUID = (...args) => crypto().randomUUID(...args);
-var node_crypto_default = { createHash, randomBytes, randomUUID };
 var PRIVATE_FILE = 384;
 var PRIVATE_DIR = 448;
 var temporary = 0;
@@ -2820,6 +2839,7 @@ module.exports = {
   rmdirSync: rmdirSync,
   runnable: runnable,
   scriptOf: scriptOf,
+  setFlagsFromString: setFlagsFromString,
   sha256: sha256,
   sha256File: sha256File,
   sleepUntil: sleepUntil,

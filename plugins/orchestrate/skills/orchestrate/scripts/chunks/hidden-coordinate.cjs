@@ -44,6 +44,7 @@ var import_dispatch18 = require("./dispatch.cjs");
 var import_dispatch19 = require("./dispatch.cjs");
 var import_dispatch20 = require("./dispatch.cjs");
 var import_dispatch21 = require("./dispatch.cjs");
+var import_dispatch22 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var import_node_path2 = require("node:path");
 var import_node_path3 = require("node:path");
@@ -56,7 +57,6 @@ var import_node_path9 = require("node:path");
 var import_node_path10 = require("node:path");
 var import_node_path11 = require("node:path");
 var import_node_path12 = require("node:path");
-var import_node_v8 = require("node:v8");
 var ARBITER_TRIES = 2;
 var BACKOFF_MS = 2e3;
 function afterArbiterFailure(o) {
@@ -544,7 +544,7 @@ async function diffOf(s, ref, maxBytes) {
 function checkTails(dir) {
   let names2;
   try {
-    names2 = (0, import_dispatch19.readdirSync)(dir).sort();
+    names2 = (0, import_dispatch20.readdirSync)(dir).sort();
   } catch {
     return [];
   }
@@ -556,22 +556,22 @@ function checkTails(dir) {
 function readPart(path, limit, part) {
   let fd;
   try {
-    fd = (0, import_dispatch19.openSync)(path, "r");
+    fd = (0, import_dispatch20.openSync)(path, "r");
   } catch {
     return null;
   }
   try {
-    const size = (0, import_dispatch19.statSync)(path).size;
+    const size = (0, import_dispatch20.statSync)(path).size;
     const buffer = Buffer.alloc(Math.min(size, limit));
-    (0, import_dispatch19.readSync)(fd, buffer, 0, buffer.length, part === "head" ? 0 : size - buffer.length);
+    (0, import_dispatch20.readSync)(fd, buffer, 0, buffer.length, part === "head" ? 0 : size - buffer.length);
     return buffer.toString("utf8");
   } finally {
-    (0, import_dispatch19.closeSync)(fd);
+    (0, import_dispatch20.closeSync)(fd);
   }
 }
 async function prepareCall(s, o) {
   const attempts = o.attempts ?? o.choice.attempts;
-  const nonce = (0, import_dispatch16.randomBytes)(12).toString("base64url");
+  const nonce = (0, import_dispatch18.randomBytes)(12).toString("base64url");
   const { promptFile } = (0, import_writer.arbiterFiles)(s.runDir, o.arbiterId);
   const dir = (0, import_node_path2.dirname)(promptFile);
   const base = o.choice.via === "native" ? `${dir}/` : "";
@@ -668,21 +668,21 @@ function runtimeOf(s, choice) {
   return s.records.get("internal")?.state === "available" ? "internal" : null;
 }
 function renderCommand(s, o) {
-  const argv = o.argv.map((part) => (0, import_dispatch18.quoteShell)(part)).join(" ");
-  return s.redact(`cd ${(0, import_dispatch18.quoteShell)(o.cwd)} && ${argv}${o.stdin ? " < prompt.md" : " < /dev/null"}
+  const argv = o.argv.map((part) => (0, import_dispatch19.quoteShell)(part)).join(" ");
+  return s.redact(`cd ${(0, import_dispatch19.quoteShell)(o.cwd)} && ${argv}${o.stdin ? " < prompt.md" : " < /dev/null"}
 `);
 }
 var MAX_OUTPUT_BYTES = 4194304;
 async function runArbiter(s, o) {
   const id = o.call.arbiter.arbiterId;
   const scratch = (0, import_dispatch2.supervisorScratch)(s, id, 1);
-  const cwd = (0, import_dispatch19.mkdtempSync)((0, import_node_path4.join)(s.env.tmp, "orchestrate-arbiter-"));
+  const cwd = (0, import_dispatch20.mkdtempSync)((0, import_node_path4.join)(s.env.tmp, "orchestrate-arbiter-"));
   try {
     writeFiles(cwd, o.call.files);
     return await inFolder(s, o, { cwd, scratch });
   } finally {
-    (0, import_dispatch19.rmSync)(scratch, { recursive: true, force: true });
-    (0, import_dispatch19.rmSync)(cwd, { recursive: true, force: true });
+    (0, import_dispatch20.rmSync)(scratch, { recursive: true, force: true });
+    (0, import_dispatch20.rmSync)(cwd, { recursive: true, force: true });
   }
 }
 async function inFolder(s, o, place) {
@@ -704,7 +704,7 @@ async function inFolder(s, o, place) {
   });
   if (!planned.ok) return refused(`${planned.error.code}: ${planned.error.detail}`);
   const plan = planned.value;
-  (0, import_dispatch19.mkdirSync)(place.scratch, { recursive: true });
+  (0, import_dispatch20.mkdirSync)(place.scratch, { recursive: true });
   for (const file of plan.files) {
     const path = (0, import_node_path4.resolve)(place.scratch, file.path);
     (0, import_dispatch16.ensureDir)((0, import_node_path4.dirname)(path));
@@ -1037,7 +1037,7 @@ async function unionOf(s, repo) {
 }
 function isFinishedWriter(s, job) {
   const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
-  return job.writer && attempt?.status === "success" && attempt.commit !== null && attempt.acceptance !== "rejected" && !(0, import_dispatch21.riskAtLeast)(attempt.riskTier, "R3");
+  return job.writer && attempt?.status === "success" && attempt.commit !== null && attempt.acceptance !== "rejected" && !(0, import_dispatch22.riskAtLeast)(attempt.riskTier, "R3");
 }
 var acceptance = (s, job) => (0, import_dispatch6.currentAttempt)(s.store.state, job.id)?.acceptance ?? null;
 var work = (s, job) => ({
@@ -1682,14 +1682,14 @@ function removeLeftovers(runDir) {
 var isAlive = (pid) => (0, import_dispatch8.startTime)(pid) !== null || (0, import_process_tree.signal)(pid, 0);
 function namesIn(dir) {
   try {
-    return (0, import_dispatch19.readdirSync)(dir);
+    return (0, import_dispatch20.readdirSync)(dir);
   } catch {
     return [];
   }
 }
 function remove(path) {
   try {
-    (0, import_dispatch19.rmSync)(path, { force: true });
+    (0, import_dispatch20.rmSync)(path, { force: true });
   } catch {
   }
 }
@@ -2024,7 +2024,7 @@ function authChanges(o, now) {
 }
 async function openSession(o, store) {
   const read = (0, import_writer.readGraph)(o.runDir, store.state.graphSha256);
-  if (!read.ok) return (0, import_dispatch20.err)(`${read.error.message} ${read.error.fix}`);
+  if (!read.ok) return (0, import_dispatch21.err)(`${read.error.message} ${read.error.fix}`);
   const inventory = (0, import_dispatch9.readInventory)(o.runDir);
   if (!inventory.ok) return inventory;
   const prepared = store.state.status === "preparing" ? store.state.supervisorRunId : null;
@@ -2032,7 +2032,7 @@ async function openSession(o, store) {
   (0, import_dispatch16.ensureDir)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId));
   if (!o.resume) {
     (0, import_writer.shareGraph)(read.value.path, o.runDir, supervisorRunId);
-    return (0, import_dispatch20.ok)(
+    return (0, import_dispatch21.ok)(
       sessionOf(o, {
         store,
         supervisorRunId,
@@ -2059,7 +2059,7 @@ async function openSession(o, store) {
   await store.commit([
     { type: "run", patch: { graphSha256: refreshed.graphSha256, harness: refreshed.harness } }
   ]);
-  return (0, import_dispatch20.ok)(
+  return (0, import_dispatch21.ok)(
     sessionOf(o, {
       store,
       supervisorRunId,
@@ -2493,9 +2493,9 @@ function planSession(s, job, o) {
     (id) => s.index.byId.get(id)?.session?.fromJob === job.id
   );
   const store = keep || job.session !== null ? storeFor(s, o.adapter.id) : null;
-  if (job.session === null) return (0, import_dispatch20.ok)({ resume: null, keep, store, usedBefore: null });
+  if (job.session === null) return (0, import_dispatch21.ok)({ resume: null, keep, store, usedBefore: null });
   const { fromJob, mode } = job.session;
-  const block = (why) => (0, import_dispatch20.err)({
+  const block = (why) => (0, import_dispatch21.err)({
     code: "session-unsupported",
     detail: `cannot ${mode} the session of \`${fromJob}\`: ${why}`
   });
@@ -2512,7 +2512,7 @@ function planSession(s, job, o) {
     return block(
       `\`${o.adapter.id}\` goes on only in the folder it was made in, \`${from.folder}\`, and this job works in \`${o.place.cwd}\``
     );
-  return (0, import_dispatch20.ok)({ resume: { handle: from.handle, mode }, keep, store, usedBefore: from.threadUsage });
+  return (0, import_dispatch21.ok)({ resume: { handle: from.handle, mode }, keep, store, usedBefore: from.threadUsage });
 }
 function recordSession(s, job, o) {
   const handle = o.observed.sessionHandle;
@@ -2767,7 +2767,7 @@ async function runAttempt(s, job, { approved, onLive }) {
     binary: record.binary,
     cancelled
   });
-  (0, import_dispatch19.rmSync)((0, import_dispatch2.supervisorScratch)(s, job.id, ordinal), { recursive: true, force: true });
+  (0, import_dispatch20.rmSync)((0, import_dispatch2.supervisorScratch)(s, job.id, ordinal), { recursive: true, force: true });
   const peers = s.observation.leave(job);
   if (s.store.failed !== null) return;
   await (0, import_judge.noteMoves)(s, job, { ordinal, place, before: marks });
@@ -3244,7 +3244,7 @@ function lookedAgain(s, job, state) {
 async function loop(s, l) {
   const { scheduler, arbitrator } = l;
   let askAgain = l.o.resume;
-  const external = s.graph.jobs.filter((job) => job.riskTier === import_dispatch21.RISK_TIERS[3]);
+  const external = s.graph.jobs.filter((job) => job.riskTier === import_dispatch22.RISK_TIERS[3]);
   for (; ; ) {
     for (const jobId of await (0, import_judge.expireNative)(s)) await scheduler.changed(jobId);
     await applyInbox(s, l);
@@ -3304,7 +3304,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = (0, import_dispatch19.watch)((0, import_node_path.join)(runDir, import_dispatch15.RUN_FILES.inbox), () => wake.ring());
+    const watcher = (0, import_dispatch20.watch)((0, import_node_path.join)(runDir, import_dispatch15.RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {
@@ -3339,7 +3339,7 @@ function listen(s, wake) {
   };
   return signals;
 }
-var keepHeapSmall = () => (0, import_node_v8.setFlagsFromString)("--heap-growing-percent=20");
+var keepHeapSmall = () => (0, import_dispatch5.setFlagsFromString)("--heap-growing-percent=20");
 var handler = async (ctx, argv) => {
   const runDir = argv[0];
   if (runDir === void 0) return import_dispatch17.EXIT.usage;

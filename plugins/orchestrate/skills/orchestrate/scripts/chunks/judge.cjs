@@ -31,6 +31,7 @@ var import_dispatch12 = require("./dispatch.cjs");
 var import_dispatch13 = require("./dispatch.cjs");
 var import_dispatch14 = require("./dispatch.cjs");
 var import_dispatch15 = require("./dispatch.cjs");
+var import_dispatch16 = require("./dispatch.cjs");
 var import_node_zlib = require("node:zlib");
 var import_node_path = require("node:path");
 var import_node_path2 = require("node:path");
@@ -865,23 +866,23 @@ function resolveInside(root, relative8) {
     const stat = (0, import_inside.lstat)(at);
     if (stat === null) break;
     if (stat.isSymbolicLink())
-      return (0, import_dispatch14.err)({
+      return (0, import_dispatch15.err)({
         code: "symlink",
         path: relative8,
         detail: `\`${relative8}\` leads through a symbolic link`
       });
   }
-  return (0, import_dispatch14.ok)((0, import_node_path3.join)(root, words.value));
+  return (0, import_dispatch15.ok)((0, import_node_path3.join)(root, words.value));
 }
 async function hashInside(root, relative8) {
   return (0, import_inside.withFile)(root, relative8, async (fd, stat) => {
-    const hash2 = (0, import_dispatch11.createHash)("sha256");
+    const hash2 = (0, import_dispatch12.createHash)("sha256");
     let bytes = 0;
     for await (const chunk of (0, import_inside.chunks)(fd)) {
       hash2.update(chunk);
       bytes += chunk.length;
     }
-    return (0, import_dispatch14.ok)({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
+    return (0, import_dispatch15.ok)({ sha256: hash2.digest("hex"), bytes, mode: stat.mode & 511 });
   });
 }
 function namesInside(root, relative8) {
@@ -889,12 +890,12 @@ function namesInside(root, relative8) {
     root,
     relative8,
     { create: false },
-    (base, name) => (0, import_dispatch13.lstatSync)(`${base}/${name}`).isDirectory() ? (0, import_dispatch14.ok)((0, import_dispatch13.readdirSync)(`${base}/${name}`)) : (0, import_dispatch14.ok)([])
+    (base, name) => (0, import_dispatch14.lstatSync)(`${base}/${name}`).isDirectory() ? (0, import_dispatch15.ok)((0, import_dispatch14.readdirSync)(`${base}/${name}`)) : (0, import_dispatch15.ok)([])
   );
   return names2.ok ? names2.value : [];
 }
 async function keepArtifacts(o) {
-  if (o.artifacts.length === 0) return (0, import_dispatch14.ok)(void 0);
+  if (o.artifacts.length === 0) return (0, import_dispatch15.ok)(void 0);
   (0, import_dispatch11.ensureDir)(o.artifactsDir);
   for (const artifact of o.artifacts) {
     const kept = await (0, import_worktree.copyInside)(
@@ -902,9 +903,9 @@ async function keepArtifacts(o) {
       { root: o.artifactsDir, path: artifact.path },
       { replace: true, mode: import_dispatch11.PRIVATE_FILE, expect: artifact.sha256 }
     );
-    if (!kept.ok) return (0, import_dispatch14.err)(copyFault(artifact.path, kept.error, "handoff-missing"));
+    if (!kept.ok) return (0, import_dispatch15.err)(copyFault(artifact.path, kept.error, "handoff-missing"));
   }
-  return (0, import_dispatch14.ok)(void 0);
+  return (0, import_dispatch15.ok)(void 0);
 }
 async function placeInputs(o) {
   const facts = [];
@@ -913,35 +914,35 @@ async function placeInputs(o) {
     if (!placed.ok) return placed;
     facts.push(placed.value);
   }
-  return (0, import_dispatch14.ok)(facts);
+  return (0, import_dispatch15.ok)(facts);
 }
 async function plainInput(cwd, input) {
   const found = await hashInside(cwd, input.path);
   if (!found.ok)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: found.error.code === "missing" ? "input-missing" : "input-unsafe",
       path: input.path,
       detail: `input ${found.error.detail}`
     });
   if (input.sha256 !== null && found.value.sha256 !== input.sha256.toLowerCase())
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "input-hash",
       path: input.path,
       detail: `input \`${input.path}\` has SHA-256 ${found.value.sha256}, the spec says ${input.sha256}`
     });
-  return (0, import_dispatch14.ok)({ path: input.path, sha256: found.value.sha256, bytes: found.value.bytes, fromJob: null });
+  return (0, import_dispatch15.ok)({ path: input.path, sha256: found.value.sha256, bytes: found.value.bytes, fromJob: null });
 }
 async function handedInput(cwd, input, fromJob, source) {
   const from = input.fromPath ?? input.path;
   const artifact = source?.artifacts.find((kept) => kept.path === from);
   if (source === null || artifact === void 0)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "handoff-missing",
       path: input.path,
       detail: `\`${fromJob}\` has no artifact \`${from}\``
     });
   if (input.sha256 !== null && artifact.sha256 !== input.sha256.toLowerCase())
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "input-hash",
       path: input.path,
       detail: `\`${from}\` of \`${fromJob}\` has SHA-256 ${artifact.sha256}, the spec says ${input.sha256}`
@@ -951,8 +952,8 @@ async function handedInput(cwd, input, fromJob, source) {
     { root: cwd, path: input.path },
     { replace: false, mode: 420, expect: artifact.sha256 }
   );
-  if (!copied.ok) return (0, import_dispatch14.err)(copyFault(input.path, copied.error, "handoff-missing"));
-  return (0, import_dispatch14.ok)({ path: input.path, sha256: copied.value.sha256, bytes: copied.value.bytes, fromJob });
+  if (!copied.ok) return (0, import_dispatch15.err)(copyFault(input.path, copied.error, "handoff-missing"));
+  return (0, import_dispatch15.ok)({ path: input.path, sha256: copied.value.sha256, bytes: copied.value.bytes, fromJob });
 }
 function copyFault(path, fault, missing) {
   const code2 = fault.code === "missing" ? missing : fault.code === "exists" ? "handoff-would-overwrite" : fault.code === "content" ? "handoff-hash" : fault.code === "io" ? "handoff-failed" : "input-unsafe";
@@ -965,13 +966,13 @@ async function writeMaterial(o) {
     const path = name === ".gitignore" ? `${import_dispatch10.INPUTS_DIR}/${name}` : `${materialDir(o.jobId)}/${name}`;
     const written = await (0, import_worktree.writeInside)(o.cwd, path, content, { replace: true, mode: import_dispatch11.PRIVATE_FILE });
     if (!written.ok)
-      return (0, import_dispatch14.err)({
+      return (0, import_dispatch15.err)({
         code: written.error.code === "io" ? "handoff-failed" : "input-unsafe",
         path,
         detail: written.error.detail
       });
   }
-  return (0, import_dispatch14.ok)(void 0);
+  return (0, import_dispatch15.ok)(void 0);
 }
 async function removeMaterial(o) {
   (0, import_worktree.removeInside)(o.cwd, materialDir(o.jobId));
@@ -982,12 +983,12 @@ async function removeMaterial(o) {
 async function writeResultOutput(o) {
   const written = await (0, import_worktree.writeInside)(o.cwd, o.path, o.text, { replace: true, mode: 420 });
   if (!written.ok)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: written.error.code === "io" ? "handoff-failed" : "input-unsafe",
       path: o.path,
       detail: written.error.detail
     });
-  return (0, import_dispatch14.ok)({ path: o.path, sha256: written.value.sha256, bytes: written.value.bytes });
+  return (0, import_dispatch15.ok)({ path: o.path, sha256: written.value.sha256, bytes: written.value.bytes });
 }
 function redactDiff(diff, redact) {
   const runs = [];
@@ -1012,17 +1013,17 @@ async function makeBriefing(s, job, place) {
     cwd: place.cwd,
     worktree: place.worktree === null ? null : { path: place.worktree.path, branch: place.worktree.branch },
     dependencies: await Promise.all(job.dependsOn.map((id) => dependencyFacts(s, id))),
-    instructionFiles: INSTRUCTION_FILES.filter((name) => (0, import_dispatch13.existsSync)((0, import_node_path2.join)(place.cwd, name))),
+    instructionFiles: INSTRUCTION_FILES.filter((name) => (0, import_dispatch14.existsSync)((0, import_node_path2.join)(place.cwd, name))),
     outcome: s.graph.outcome,
     constraints: s.graph.constraints,
     acceptance: s.graph.acceptance,
-    nonce: (0, import_dispatch11.randomBytes)(9).toString("base64url")
+    nonce: (0, import_dispatch12.randomBytes)(9).toString("base64url")
   });
   if (brief.material.length > 0) {
     const written = await writeMaterial({ cwd: place.cwd, jobId: job.id, material: brief.material });
-    if (!written.ok) return (0, import_dispatch14.err)({ code: written.error.code, detail: written.error.detail });
+    if (!written.ok) return (0, import_dispatch15.err)({ code: written.error.code, detail: written.error.detail });
   }
-  return (0, import_dispatch14.ok)({ text: brief.text, sha256: (0, import_dispatch11.sha256)(brief.text), inputs: inputs.value });
+  return (0, import_dispatch15.ok)({ text: brief.text, sha256: (0, import_dispatch11.sha256)(brief.text), inputs: inputs.value });
 }
 async function placeJobInputs(s, o) {
   const placed = await placeInputs({
@@ -1032,7 +1033,7 @@ async function placeJobInputs(s, o) {
       return last === void 0 ? null : { artifactsDir: (0, import_dispatch.jobFile)(s.runDir, id, "artifacts"), artifacts: last.artifacts };
     }
   });
-  return placed.ok ? placed : (0, import_dispatch14.err)({ code: placed.error.code, detail: placed.error.detail });
+  return placed.ok ? placed : (0, import_dispatch15.err)({ code: placed.error.code, detail: placed.error.detail });
 }
 function fixedBriefSha256(s, job) {
   const brief = writeBrief({
@@ -1073,7 +1074,7 @@ async function dependencyDiff(s, id) {
 }
 function readBounded(path) {
   try {
-    const text = (0, import_dispatch13.readFileSync)(path, "utf8");
+    const text = (0, import_dispatch14.readFileSync)(path, "utf8");
     return text === "" ? null : text.slice(0, MATERIAL_MAX_BYTES);
   } catch {
     return null;
@@ -1140,7 +1141,7 @@ function openFindings(graph, state) {
 function readAnswer(s, o) {
   const parsed = (0, import_verdict_validate.parseVerdict)(o.text);
   if (!parsed.ok)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: parsed.error[0]?.code ?? "malformed-verdict",
       detail: parsed.error.map((d) => d.message).join(" ") || "no verdict in the answer"
     });
@@ -1149,25 +1150,25 @@ function readAnswer(s, o) {
 async function applyNativeVerdict(s, o) {
   const parsed = (0, import_verdict_validate.parseVerdict)(o.text);
   if (!parsed.ok)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: parsed.error[0]?.code ?? "malformed-verdict",
       detail: parsed.error.map((d) => d.message).join(" ")
     });
   const arbiter = s.store.state.arbiters.find((a) => a.bundleSha256 === parsed.value.bundleSha256);
   if (arbiter === void 0 || arbiter.status === "superseded")
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "stale-verdict",
       detail: "The verdict names a bundle that is not, or no longer, being asked about. Read `next` for the current one."
     });
   if (arbiter.via !== "native")
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "not-asked",
       detail: `\`${arbiter.arbiterId}\` is a call of the coordinator's own: only its own process answers it.`
     });
   if (arbiter.status === "answered")
-    return (0, import_dispatch14.err)({ code: "already-answered", detail: `\`${arbiter.arbiterId}\` has its verdict already.` });
+    return (0, import_dispatch15.err)({ code: "already-answered", detail: `\`${arbiter.arbiterId}\` has its verdict already.` });
   const checked = (0, import_verdict_validate.checkVerdict)({ verdict: parsed.value, arbiter, state: s.store.state });
-  if (!checked.ok) return (0, import_dispatch14.err)(checked.error);
+  if (!checked.ok) return (0, import_dispatch15.err)(checked.error);
   const independence = (0, import_accept.nativeIndependence)({
     handle: o.handle,
     arbiter,
@@ -1175,7 +1176,7 @@ async function applyNativeVerdict(s, o) {
     graph: s.graph
   });
   const answers = [{ arbiter, verdict: checked.value, independence, handle: o.handle }];
-  return (0, import_dispatch14.ok)(await recordRound(s, { answers, waiting: /* @__PURE__ */ new Set() }));
+  return (0, import_dispatch15.ok)(await recordRound(s, { answers, waiting: /* @__PURE__ */ new Set() }));
 }
 async function recordRound(s, o) {
   const effective = (0, import_verdict_validate.effectiveOfRound)({
@@ -1335,8 +1336,8 @@ async function makeWorkplace(s, job, attempt) {
     baseCommit: base.value.commit,
     mergeCommits: base.value.merge
   });
-  if (!made.ok) return (0, import_dispatch14.err)({ code: made.error.code, detail: made.error.detail });
-  return (0, import_dispatch14.ok)({
+  if (!made.ok) return (0, import_dispatch15.err)({ code: made.error.code, detail: made.error.detail });
+  return (0, import_dispatch15.ok)({
     cwd: (0, import_node_path5.join)(path, (0, import_node_path5.relative)(repo, job.cwd)),
     root: path,
     gitDir: made.value.gitDir,
@@ -1355,17 +1356,17 @@ async function startingCommit(s, job) {
     baseCommit: base.value.commit,
     mergeCommits: base.value.merge
   });
-  return merged.ok ? (0, import_dispatch14.ok)({ repo: repo.value.repo, commit: merged.value.commit }) : (0, import_dispatch14.err)({ code: merged.error.code, detail: merged.error.detail });
+  return merged.ok ? (0, import_dispatch15.ok)({ repo: repo.value.repo, commit: merged.value.commit }) : (0, import_dispatch15.err)({ code: merged.error.code, detail: merged.error.detail });
 }
 function repoOf(job) {
   const { repo } = job;
   if (repo === null)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "no-git",
       detail: `\`${job.cwd}\` is not inside a git repository; run \`git init\` and commit once.`
     });
   const gitDir = checkoutGitDir(repo);
-  return gitDir === null ? (0, import_dispatch14.err)({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` }) : (0, import_dispatch14.ok)({ repo, commonDir: commonDirOf(gitDir) });
+  return gitDir === null ? (0, import_dispatch15.err)({ code: "no-git", detail: `\`${repo}\` has no git directory any more.` }) : (0, import_dispatch15.ok)({ repo, commonDir: commonDirOf(gitDir) });
 }
 function knownWorkplace(s, job, attempt) {
   const state = (0, import_dispatch.jobState)(s, job.id);
@@ -1385,7 +1386,7 @@ function knownWorkplace(s, job, attempt) {
 }
 function sharedWorkplace(s, job) {
   const root = job.repo ?? rootOf(s, job.cwd);
-  return (0, import_dispatch14.ok)({
+  return (0, import_dispatch15.ok)({
     cwd: job.cwd,
     root,
     gitDir: job.repo === null ? null : checkoutGitDir(job.repo),
@@ -1411,24 +1412,24 @@ async function baseFor(s, job) {
   const override = (0, import_dispatch.jobState)(s, job.id).baseOverride;
   if (override !== null) {
     const missing = await (0, import_worktree.missingFrom)({ repo: job.repo, commit: override, commits: merge });
-    if (!missing.ok) return (0, import_dispatch14.err)({ code: missing.error.code, detail: missing.error.detail });
+    if (!missing.ok) return (0, import_dispatch15.err)({ code: missing.error.code, detail: missing.error.detail });
     if (missing.value.length > 0)
-      return (0, import_dispatch14.err)({
+      return (0, import_dispatch15.err)({
         code: "dependency-conflict",
         detail: `\`${override}\` does not contain the work of ${missing.value.map((m) => `\`${m.jobId}\` (${m.commit})`).join(", ")}: merge every dependency, then give that commit with --base.`
       });
-    return (0, import_dispatch14.ok)({ commit: override, merge: [] });
+    return (0, import_dispatch15.ok)({ commit: override, merge: [] });
   }
   const commit = baseCommitOf(s, job);
   if (commit === null)
-    return (0, import_dispatch14.err)({
+    return (0, import_dispatch15.err)({
       code: "no-base-commit",
       detail: `\`${job.repo}\` has no commit to start from; commit once, then run again.`
     });
-  return (0, import_dispatch14.ok)({ commit, merge });
+  return (0, import_dispatch15.ok)({ commit, merge });
 }
 async function clearEarlier(s, o) {
-  if (o.attempt === 1) return (0, import_dispatch14.ok)(null);
+  if (o.attempt === 1) return (0, import_dispatch15.ok)(null);
   const removed = await (0, import_worktree.removeWorktree)({
     repo: o.repo,
     commonDir: o.commonDir,
@@ -1437,14 +1438,14 @@ async function clearEarlier(s, o) {
     snapshot: snapshotName(s.runId, o.job.id, o.attempt - 1),
     deleteBranch: true
   });
-  return removed.ok ? (0, import_dispatch14.ok)(null) : (0, import_dispatch14.err)({ code: removed.error.code, detail: removed.error.detail });
+  return removed.ok ? (0, import_dispatch15.ok)(null) : (0, import_dispatch15.err)({ code: removed.error.code, detail: removed.error.detail });
 }
 var snapshotName = (runId, jobId, attempt) => `refs/orchestrate/${runId}/${jobId}/attempt-${attempt}`;
 function checkoutGitDir(topLevel) {
   const path = (0, import_node_path5.join)(topLevel, ".git");
   try {
-    if ((0, import_dispatch13.statSync)(path).isDirectory()) return path;
-    const target = /^gitdir: (.+)$/m.exec((0, import_dispatch13.readFileSync)(path, "utf8"))?.[1];
+    if ((0, import_dispatch14.statSync)(path).isDirectory()) return path;
+    const target = /^gitdir: (.+)$/m.exec((0, import_dispatch14.readFileSync)(path, "utf8"))?.[1];
     return target === void 0 ? null : (0, import_node_path5.resolve)(topLevel, target.trim());
   } catch {
     return null;
@@ -1456,7 +1457,7 @@ function commonDirOfRepo(repo) {
 }
 function commonDirOf(gitDir) {
   try {
-    return (0, import_node_path5.resolve)(gitDir, (0, import_dispatch13.readFileSync)((0, import_node_path5.join)(gitDir, "commondir"), "utf8").trim());
+    return (0, import_node_path5.resolve)(gitDir, (0, import_dispatch14.readFileSync)((0, import_node_path5.join)(gitDir, "commondir"), "utf8").trim());
   } catch {
     return gitDir;
   }
@@ -1553,16 +1554,16 @@ async function withScratch(o, use) {
   const path = (0, import_node_path4.join)(o.runDir, import_dispatch10.RUN_FILES.worktrees, `_${o.purpose}`);
   const branch = `orchestrate/${o.runId}/_${o.purpose}-${(0, import_dispatch11.sha256)(o.commit).slice(0, 12)}`;
   const scratch = { repo: o.repo, commonDir: o.commonDir, path, branch, commit: o.commit };
-  if ((0, import_dispatch13.existsSync)(path)) {
+  if ((0, import_dispatch14.existsSync)(path)) {
     await (0, import_worktree.discardScratch)(scratch);
-    (0, import_dispatch13.rmSync)(path, { recursive: true, force: true });
+    (0, import_dispatch14.rmSync)(path, { recursive: true, force: true });
   }
   (0, import_dispatch11.ensureDir)((0, import_node_path4.join)(path, ".."));
   (0, import_dispatch11.writePrivate)(noteOf(path), `${JSON.stringify(scratch)}
 `);
   try {
     const made = await (0, import_worktree.createWorktree)({ ...scratch, baseCommit: o.commit, mergeCommits: [] });
-    return made.ok ? (0, import_dispatch14.ok)(await use(path)) : (0, import_dispatch14.err)({ code: made.error.code, detail: made.error.detail });
+    return made.ok ? (0, import_dispatch15.ok)(await use(path)) : (0, import_dispatch15.err)({ code: made.error.code, detail: made.error.detail });
   } finally {
     await discard(scratch);
   }
@@ -1570,8 +1571,8 @@ async function withScratch(o, use) {
 var noteOf = (path) => `${path}.scratch.json`;
 async function discard(scratch) {
   await (0, import_worktree.discardScratch)(scratch);
-  (0, import_dispatch13.rmSync)(scratch.path, { recursive: true, force: true });
-  (0, import_dispatch13.rmSync)(noteOf(scratch.path), { force: true });
+  (0, import_dispatch14.rmSync)(scratch.path, { recursive: true, force: true });
+  (0, import_dispatch14.rmSync)(noteOf(scratch.path), { force: true });
 }
 async function removeScratches(s) {
   const folder = (0, import_node_path4.join)(s.runDir, import_dispatch10.RUN_FILES.worktrees);
@@ -1581,7 +1582,7 @@ async function removeScratches(s) {
     await endMarked(s, markersOf(s, purpose));
     const scratch = parse((0, import_dispatch11.readTextIfPresent)((0, import_node_path4.join)(folder, name)));
     if (scratch?.path === (0, import_node_path4.join)(folder, `_${purpose}`)) await discard(scratch);
-    else (0, import_dispatch13.rmSync)((0, import_node_path4.join)(folder, name), { force: true });
+    else (0, import_dispatch14.rmSync)((0, import_node_path4.join)(folder, name), { force: true });
   }
 }
 function markersOf(s, purpose) {
@@ -1606,14 +1607,14 @@ function parse(text) {
 }
 function namesIn(folder) {
   try {
-    return (0, import_dispatch13.readdirSync)(folder);
+    return (0, import_dispatch14.readdirSync)(folder);
   } catch {
     return [];
   }
 }
 async function withApprovalPlace(s, job, use) {
   if (job.isolation === "none")
-    return (0, import_dispatch14.ok)(
+    return (0, import_dispatch15.ok)(
       await use({
         root: job.repo ?? rootOf(s, job.cwd),
         cwd: job.cwd,
@@ -1640,7 +1641,7 @@ async function withApprovalPlace(s, job, use) {
         cwd,
         inputs: job.inputs.filter((input) => input.fromJob !== null)
       });
-      return handed.ok ? (0, import_dispatch14.ok)(await use({ root, cwd, commit, folder })) : handed;
+      return handed.ok ? (0, import_dispatch15.ok)(await use({ root, cwd, commit, folder })) : handed;
     }
   );
   return scratch.ok ? scratch.value : scratch;
@@ -1753,7 +1754,7 @@ async function runPreview(s, job, o) {
   if (run.exitCode === 0 && run.spawnError === null)
     return { ok: true, text: `the preview, run ${placeText(job, place)}, printed: ${printed}` };
   const how = run.spawnError !== null ? `could not be run (${run.spawnError})` : run.timedOut ? "ran out of time" : `ended with ${run.exitCode ?? run.signal}`;
-  const argv = [command.command, ...command.args].map((part) => (0, import_dispatch12.quoteShell)(part)).join(" ");
+  const argv = [command.command, ...command.args].map((part) => (0, import_dispatch13.quoteShell)(part)).join(" ");
   return {
     ok: false,
     block: {
@@ -1787,13 +1788,13 @@ async function gateBeforeDispatch(s, job) {
   return gate;
 }
 async function decide2(s, job) {
-  const external = job.riskTier === import_dispatch15.RISK_TIERS[3];
+  const external = job.riskTier === import_dispatch16.RISK_TIERS[3];
   if (!external && job.approval !== "require") return { pass: true, approved: null };
   const placed = await withApprovalPlace(s, job, (place) => decideIn(s, job, place));
   return placed.ok ? placed.value : block(job.id, placed.error);
 }
 async function decideIn(s, job, place) {
-  const external = job.riskTier === import_dispatch15.RISK_TIERS[3];
+  const external = job.riskTier === import_dispatch16.RISK_TIERS[3];
   const scripts = await (0, import_accept.scriptsOfScope)(s, job, place);
   const scope = approvalScope(s, job, { place, scripts });
   const decided = s.store.state.approvals.filter((a) => a.jobId === job.id && a.scope === scope).at(-1);
@@ -1849,7 +1850,7 @@ function approvalScope(s, job, { place, scripts }) {
     runId: s.runId,
     jobId: job.id,
     // Work with an effect outside is approved for one attempt: what ran once does not run again on the same word.
-    attempt: job.riskTier === import_dispatch15.RISK_TIERS[3] ? (0, import_dispatch.jobState)(s, job.id).attempts + 1 : null,
+    attempt: job.riskTier === import_dispatch16.RISK_TIERS[3] ? (0, import_dispatch.jobState)(s, job.id).attempts + 1 : null,
     effect: job.effect,
     cwd: job.cwd,
     baseCommit: baseCommitOf(s, job),
@@ -1895,19 +1896,19 @@ var commandText = ({
   command,
   args
 }) => `\`${shell([command, ...args])}\``;
-var shell = (argv) => argv.map((part) => (0, import_dispatch12.quoteShell)(part)).join(" ");
+var shell = (argv) => argv.map((part) => (0, import_dispatch13.quoteShell)(part)).join(" ");
 function planText(text) {
   return text.kind === "text" ? clip(text.text) : commandText(text.command);
 }
 var KEPT_IN_PLACE = /^attempt-\d+$/;
 function archiveCapture(runDir, jobId, attempt) {
   const dir = (0, import_dispatch.jobDir)(runDir, jobId);
-  if (attempt < 1 || !(0, import_dispatch13.existsSync)(dir)) return;
+  if (attempt < 1 || !(0, import_dispatch14.existsSync)(dir)) return;
   const target = (0, import_node_path9.join)(dir, `attempt-${attempt}`);
-  const names2 = (0, import_dispatch13.readdirSync)(dir).filter((name) => !KEPT_IN_PLACE.test(name));
+  const names2 = (0, import_dispatch14.readdirSync)(dir).filter((name) => !KEPT_IN_PLACE.test(name));
   if (names2.length === 0) return;
   (0, import_dispatch11.ensureDir)(target);
-  for (const name of names2) (0, import_dispatch13.renameSync)((0, import_node_path9.join)(dir, name), (0, import_node_path9.join)(target, name));
+  for (const name of names2) (0, import_dispatch14.renameSync)((0, import_node_path9.join)(dir, name), (0, import_node_path9.join)(target, name));
 }
 function whyUnfit({ job, member, planned, now }) {
   if (!(0, import_unsupported.isLive)(now)) return `${now.state}${now.reason === null ? "" : `: ${now.reason}`}`;
@@ -2247,7 +2248,7 @@ function escalationReasons(facts) {
     (clause) => clause.id
   );
 }
-var tierOf = (facts) => import_dispatch15.RISK_TIERS.find((tier) => tier === facts.riskTier) ?? "R2";
+var tierOf = (facts) => import_dispatch16.RISK_TIERS.find((tier) => tier === facts.riskTier) ?? "R2";
 var isProbability = (value) => typeof value === "number" && value >= 0 && value <= 1;
 var isMalformed = (signals) => !isProbability(signals.artifactMatchesExpectedOutput) || !isProbability(signals.claimsSupportedByEvidence) || !isProbability(signals.materiallyUnresolved) || typeof signals.wellFormed !== "boolean" || typeof signals.lowConfidence !== "boolean";
 function thresholdOf(facts) {
@@ -2294,7 +2295,7 @@ function escalationFacts(job, attempt, others = ALONE) {
     signals: null
   };
 }
-var digest = (value) => (0, import_dispatch11.createHash)("sha256").update((0, import_dispatch8.canonicalize)(value) ?? "null").digest("hex");
+var digest = (value) => (0, import_dispatch12.createHash)("sha256").update((0, import_dispatch8.canonicalize)(value) ?? "null").digest("hex");
 function inputFingerprint(consumed) {
   const parts = {
     brief: consumed.briefSha256,
@@ -2732,7 +2733,7 @@ function insideDetail(e, changes) {
   return changes.own.length === 0 ? `nothing changed${ignored}` : `${changes.own.length} changed, ${where}${ignored}`;
 }
 function noChange(e, changes, artifacts) {
-  const applies = e.agent && (e.job.task === "implement" || e.job.task === "mechanical") && !(0, import_dispatch15.riskAtLeast)(e.job.riskTier, "R3");
+  const applies = e.agent && (e.job.task === "implement" || e.job.task === "mechanical") && !(0, import_dispatch16.riskAtLeast)(e.job.riskTier, "R3");
   if (!applies || !e.changes.measured) return [];
   return changes.own.length > 0 || artifacts.some((artifact) => artifact.bytes > 0) ? [check("change", true, "there is a change or an output")] : [check("change", false, `the ${e.job.task} job changed nothing and left no output`, "no-change")];
 }
@@ -2786,7 +2787,7 @@ function settlement(e) {
     e.settled ? check("settled", true, SETTLED_WORDS[e.settledBy]) : check("settled", false, "the attempt is not settled", "unsettled")
   ];
   if (e.suspect) {
-    const high = (0, import_dispatch15.riskAtLeast)(e.job.riskTier, "R2");
+    const high = (0, import_dispatch16.riskAtLeast)(e.job.riskTier, "R2");
     checks.push(
       high ? check("exit", false, "the runtime gave a result and then exited with a failure", "suspect-exit") : check("exit", true, "the result was kept although the runtime exited with a failure")
     );
@@ -2941,9 +2942,9 @@ async function reversePatch(o) {
       ],
       options
     );
-    return patch.exitCode === 0 ? (0, import_dispatch14.ok)({ patch: patch.stdoutBytes, missing }) : (0, import_dispatch14.err)((0, import_worktree.gitFault)(patch, "make the reverse patch"));
+    return patch.exitCode === 0 ? (0, import_dispatch15.ok)({ patch: patch.stdoutBytes, missing }) : (0, import_dispatch15.err)((0, import_worktree.gitFault)(patch, "make the reverse patch"));
   } finally {
-    (0, import_dispatch13.rmSync)(indexFile, { force: true });
+    (0, import_dispatch14.rmSync)(indexFile, { force: true });
   }
 }
 async function formerContent(options, before, paths) {
@@ -2961,15 +2962,15 @@ async function formerContent(options, before, paths) {
   );
 }
 async function tree(options, how, entries) {
-  (0, import_dispatch13.rmSync)(options.indexFile ?? "", { force: true });
+  (0, import_dispatch14.rmSync)(options.indexFile ?? "", { force: true });
   const filled = await (0, import_git_2.git)(["update-index", ...how], { ...options, stdin: entries.join("") });
-  if (filled.exitCode !== 0) return (0, import_dispatch14.err)((0, import_worktree.gitFault)(filled, "read the changed files"));
+  if (filled.exitCode !== 0) return (0, import_dispatch15.err)((0, import_worktree.gitFault)(filled, "read the changed files"));
   const written = await (0, import_git_2.git)(["write-tree"], options);
-  return written.exitCode === 0 ? (0, import_dispatch14.ok)(written.stdout.trim()) : (0, import_dispatch14.err)((0, import_worktree.gitFault)(written, "write a tree"));
+  return written.exitCode === 0 ? (0, import_dispatch15.ok)(written.stdout.trim()) : (0, import_dispatch15.err)((0, import_worktree.gitFault)(written, "write a tree"));
 }
 function tooLargeFile(root, paths, maxBytes = import_dispatch9.WORK_FILE_MAX_BYTES) {
   for (const path of paths) {
-    const look = (0, import_dispatch13.lstatSync)((0, import_node_path13.join)(root, path), { throwIfNoEntry: false });
+    const look = (0, import_dispatch14.lstatSync)((0, import_node_path13.join)(root, path), { throwIfNoEntry: false });
     if (look?.isFile() === true && look.size > maxBytes)
       return `\`${path}\` has ${look.size} bytes, more than the ${maxBytes} that a file of a job may have`;
   }
@@ -3012,7 +3013,7 @@ var travelling = ({ job, place }, { created, modified, deleted }) => [
   ...job.outputs.map(({ path }) => (0, import_node_path14.relative)(place.root, (0, import_node_path14.join)(place.cwd, path)))
 ];
 var emptyFiles = (root, names2) => names2.filter((name) => {
-  const look = (0, import_dispatch13.lstatSync)((0, import_node_path14.join)(root, name), { throwIfNoEntry: false });
+  const look = (0, import_dispatch14.lstatSync)((0, import_node_path14.join)(root, name), { throwIfNoEntry: false });
   return look?.isFile() && look.size === 0;
 });
 function consumedBy(s, job, o) {
@@ -3270,7 +3271,7 @@ function outputLines(s, jobId, o) {
     return o.settlement.resultText === null ? null : o.settlement.resultText.split("\n");
   if (o.exit.stdoutBytes === 0 || o.stdoutTruncated) return null;
   try {
-    return (0, import_dispatch13.readFileSync)((0, import_dispatch.jobFile)(s.runDir, jobId, "stdout"), "utf8").split("\n").filter((line) => line !== "");
+    return (0, import_dispatch14.readFileSync)((0, import_dispatch.jobFile)(s.runDir, jobId, "stdout"), "utf8").split("\n").filter((line) => line !== "");
   } catch {
     return null;
   }
@@ -3353,7 +3354,7 @@ function observedFamily(s, o, attempt) {
 var FRESH_MS = 2e3;
 function lookAt(root, path) {
   try {
-    const s = (0, import_dispatch13.lstatSync)(below(root, path));
+    const s = (0, import_dispatch14.lstatSync)(below(root, path));
     return {
       kind: s.isFile() ? "file" : s.isSymbolicLink() ? "link" : s.isDirectory() ? "folder" : "other",
       // Fractions of a millisecond included: the times are exact to a quarter of a microsecond.
@@ -3370,7 +3371,7 @@ var below = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffe
 async function digestsOf(root, path, look) {
   try {
     if (look.kind === "link") {
-      const target = (0, import_dispatch13.readlinkSync)(below(root, path), { encoding: "buffer" });
+      const target = (0, import_dispatch14.readlinkSync)(below(root, path), { encoding: "buffer" });
       const hashes = createHashes(target.length);
       hashes.update(target);
       return hashes.digests();
@@ -3381,8 +3382,8 @@ async function digestsOf(root, path, look) {
   }
 }
 function createHashes(size) {
-  const content = (0, import_dispatch11.createHash)("sha256");
-  const blob = (0, import_dispatch11.createHash)("sha1").update(`blob ${size}\0`);
+  const content = (0, import_dispatch12.createHash)("sha256");
+  const blob = (0, import_dispatch12.createHash)("sha1").update(`blob ${size}\0`);
   return {
     update(bytes) {
       content.update(bytes);
@@ -3393,19 +3394,19 @@ function createHashes(size) {
 }
 var buffer = Buffer.allocUnsafe(256 * 1024);
 async function hashRegular(path) {
-  const fd = (0, import_dispatch13.openSync)(path, import_dispatch13.constants.O_RDONLY | import_dispatch13.constants.O_NOFOLLOW | import_dispatch13.constants.O_NONBLOCK);
+  const fd = (0, import_dispatch14.openSync)(path, import_dispatch14.constants.O_RDONLY | import_dispatch14.constants.O_NOFOLLOW | import_dispatch14.constants.O_NONBLOCK);
   try {
-    const stat = (0, import_dispatch13.fstatSync)(fd);
+    const stat = (0, import_dispatch14.fstatSync)(fd);
     if (!stat.isFile()) return null;
     const hashes = createHashes(stat.size);
     for (let chunks2 = 1; ; chunks2++) {
-      const read = (0, import_dispatch13.readSync)(fd, buffer, 0, buffer.length, null);
+      const read = (0, import_dispatch14.readSync)(fd, buffer, 0, buffer.length, null);
       if (read === 0) return hashes.digests();
       hashes.update(buffer.subarray(0, read));
       if (chunks2 % 16 === 0) await breathe();
     }
   } finally {
-    (0, import_dispatch13.closeSync)(fd);
+    (0, import_dispatch14.closeSync)(fd);
   }
 }
 var breathe = () => new Promise((resolve2) => setImmediate(resolve2));
@@ -3448,10 +3449,10 @@ function childOf(folder, name) {
 function namesIn2(root, folder) {
   const path = folder.length === 0 ? root : below(root, folder);
   try {
-    const names2 = (0, import_dispatch13.readdirSync)(path, { encoding: "utf8" });
+    const names2 = (0, import_dispatch14.readdirSync)(path, { encoding: "utf8" });
     if (!names2.some((name) => name.includes("\uFFFD")))
       return names2.map((name) => ({ text: name, disk: name }));
-    return (0, import_dispatch13.readdirSync)(path, { encoding: "buffer" }).map(import_git_2.bytePath);
+    return (0, import_dispatch14.readdirSync)(path, { encoding: "buffer" }).map(import_git_2.bytePath);
   } catch {
     return [];
   }
@@ -3765,7 +3766,7 @@ function movedMarks(before, after) {
 var short = (id) => (id ?? "").slice(0, 12);
 function digest2(path) {
   try {
-    if ((0, import_dispatch13.lstatSync)(path).isSymbolicLink()) return `link ${(0, import_dispatch13.readlinkSync)(path)}`;
+    if ((0, import_dispatch14.lstatSync)(path).isSymbolicLink()) return `link ${(0, import_dispatch14.readlinkSync)(path)}`;
     const { head, size } = (0, import_dispatch11.readNamedFile)(path, FILE_BYTES_MAX);
     return `${size} ${(0, import_dispatch11.sha256)(head)}`;
   } catch (error) {
@@ -3775,8 +3776,8 @@ function digest2(path) {
 }
 function listing(dir) {
   try {
-    const entries = (0, import_dispatch13.readdirSync)(dir).sort().map((name) => {
-      const { mode, size, mtimeMs } = (0, import_dispatch13.lstatSync)((0, import_node_path19.join)(dir, name));
+    const entries = (0, import_dispatch14.readdirSync)(dir).sort().map((name) => {
+      const { mode, size, mtimeMs } = (0, import_dispatch14.lstatSync)((0, import_node_path19.join)(dir, name));
       return `${name} ${mode} ${size} ${mtimeMs}`;
     });
     return (0, import_dispatch11.sha256)(entries.join("\n"));
@@ -4030,7 +4031,7 @@ async function expireNative(s) {
 function keepLateResult(s, jobId, text) {
   for (let n = 1; ; n++) {
     const path = (0, import_dispatch.jobFile)(s.runDir, jobId, "result").replace(/result\.md$/, `native-late-${n}.json`);
-    if ((0, import_dispatch13.existsSync)(path)) continue;
+    if ((0, import_dispatch14.existsSync)(path)) continue;
     (0, import_dispatch11.ensureDir)((0, import_dispatch.jobDir)(s.runDir, jobId));
     (0, import_dispatch11.replaceFile)(
       path,
@@ -4058,7 +4059,7 @@ function readKept(s, jobId, ordinal) {
   }
 }
 function contentText(content, maxBytes) {
-  const text = content.text ?? (content.path === null ? "" : (0, import_dispatch13.readFileSync)(content.path, "utf8"));
+  const text = content.text ?? (content.path === null ? "" : (0, import_dispatch14.readFileSync)(content.path, "utf8"));
   const bytes = Buffer.from(text);
   return bytes.length <= maxBytes ? { text, truncated: false } : { text: bytes.subarray(0, maxBytes).toString("utf8"), truncated: true };
 }

@@ -3,6 +3,7 @@
 "use strict";
 var import_writer = require("./writer.cjs");
 var import_writer2 = require("./writer.cjs");
+var import_writer3 = require("./writer.cjs");
 var import_dispatch = require("./dispatch.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
@@ -10,6 +11,23 @@ var import_dispatch4 = require("./dispatch.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
 var import_dispatch6 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
+var LOOK_MS = 50;
+var PATIENCE_MS = 3e4;
+async function untilCoordinated(o) {
+  let gone = false;
+  const exited = o.coordinator.exited.then(() => {
+    gone = true;
+  });
+  const follower = (0, import_writer.followRun)(o.runDir);
+  const deadline = o.clock.mono() + PATIENCE_MS;
+  try {
+    while (!gone && o.clock.mono() < deadline && !(0, import_writer2.isCoordinated)(o.runDir))
+      await Promise.race([follower.changed(LOOK_MS), exited]);
+    return gone && !(0, import_writer2.isCoordinated)(o.runDir) ? "gone" : "owned";
+  } finally {
+    follower.close();
+  }
+}
 var hostRefusal = (env) => env.platform !== "win32" ? null : (0, import_dispatch3.failure)(import_dispatch5.EXIT.environment, [
   {
     severity: "error",
@@ -101,7 +119,9 @@ async function resumeRun(ctx, parsed, o) {
       }
     ]);
   coordinator ??= startCoordinator({ runDir: view.runDir, self: ctx.self, env: ctx.env, args });
-  if (o.detach)
+  const { runDir } = view;
+  const leaves = o.detach && await untilCoordinated({ runDir, coordinator, clock: ctx.clock }) === "owned";
+  if (leaves)
     return {
       exitCode: import_dispatch5.EXIT.done,
       data: (0, import_writer.summaryOf)(view),
@@ -112,11 +132,12 @@ async function resumeRun(ctx, parsed, o) {
   return (0, import_writer.attachAndReport)(ctx, { view, until: "due", timeoutMs: null, coordinator });
 }
 function ownerOf(runDir) {
-  const owner = (0, import_writer2.lockOwner)(runDir);
+  const owner = (0, import_writer3.lockOwner)(runDir);
   return owner === null ? "its lock names no owner" : `process ${owner.pid} on \`${owner.host}\``;
 }
 module.exports = {
   hostRefusal: hostRefusal,
-  resumeRun: resumeRun
+  resumeRun: resumeRun,
+  untilCoordinated: untilCoordinated
 };
 })

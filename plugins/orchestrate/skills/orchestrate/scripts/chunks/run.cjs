@@ -173,7 +173,8 @@ async function runSpec(ctx, parsed, spec) {
       { severity: "error", code: view.error.code, message: view.error.message }
     ]);
   const notes = diagnostics.filter((d) => d.severity !== "info");
-  if ((0, import_dispatch7.flagOn)(parsed, "detach"))
+  const leaves = (0, import_dispatch7.flagOn)(parsed, "detach") && await (0, import_resume_run.untilCoordinated)({ runDir, coordinator, clock: ctx.clock }) === "owned";
+  if (leaves)
     return {
       exitCode: import_dispatch10.EXIT.done,
       data: (0, import_writer.summaryOf)(view.value),

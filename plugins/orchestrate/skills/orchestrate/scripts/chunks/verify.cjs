@@ -16,6 +16,7 @@ var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
+var import_dispatch6 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 async function verifyJob(view, id, searchPath) {
   const state = view.state.jobs[id];
@@ -42,7 +43,7 @@ var prefixOf = ({ plan }) => plan.repo === null ? "" : (0, import_node_path.rela
 async function artifacts(o) {
   const job = o.plan.id;
   const findings = [];
-  const inBranch = o.state.worktree !== null && !(0, import_dispatch5.existsSync)(o.state.worktree) && o.attempt.commit !== null;
+  const inBranch = o.state.worktree !== null && !(0, import_dispatch6.existsSync)(o.state.worktree) && o.attempt.commit !== null;
   for (const { path, sha256 } of o.attempt.artifacts) {
     const check = `artifact ${path}`;
     const kept = (0, import_node_path.join)(o.runDir, job, import_dispatch2.JOB_FILES.artifacts, path);
@@ -56,7 +57,7 @@ async function artifacts(o) {
 async function blobSha256(o, path) {
   const name = `${o.attempt.commit}:${(0, import_node_path.join)(prefixOf(o), path)}`;
   const blob = await (0, import_git_2.git)(["cat-file", "blob", name], { cwd: o.plan.repo ?? o.plan.cwd });
-  return blob.exitCode === 0 ? (0, import_dispatch3.createHash)("sha256").update(blob.stdoutBytes).digest("hex") : null;
+  return blob.exitCode === 0 ? (0, import_dispatch5.createHash)("sha256").update(blob.stdoutBytes).digest("hex") : null;
 }
 async function result(o) {
   const { plan, attempt } = o;

@@ -9,6 +9,7 @@ var import_dispatch3 = require("./dispatch.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
 var import_dispatch6 = require("./dispatch.cjs");
+var import_dispatch7 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var import_promises = require("node:timers/promises");
 var import_node_path2 = require("node:path");
@@ -36,11 +37,11 @@ async function withRepoLock(o) {
   }
 }
 async function lockedWork(path, o) {
-  const claim = { id: (0, import_dispatch3.randomUUID)(), purpose: o.purpose, owner: (0, import_dispatch.identityOf)(process.pid) };
+  const claim = { id: (0, import_dispatch4.randomUUID)(), purpose: o.purpose, owner: (0, import_dispatch.identityOf)(process.pid) };
   const taken = await take(path, claim, o.timeoutMs ?? TIMEOUT_MS);
   if (!taken.ok) return taken;
   try {
-    return (0, import_dispatch6.ok)(await o.work());
+    return (0, import_dispatch7.ok)(await o.work());
   } finally {
     release(path, claim.id);
   }
@@ -56,18 +57,18 @@ async function take(path, claim, timeoutMs) {
       const holder = queue.claims.find((other) => other.id === claim.id || (0, import_dispatch.liveness)(other.owner) !== "dead");
       if (holder?.id === claim.id) {
         if (queue.bytes > SHORTEN_ABOVE_BYTES) shorten(path, queue.claims, claim.id);
-        return (0, import_dispatch6.ok)(void 0);
+        return (0, import_dispatch7.ok)(void 0);
       }
       if (performance.now() >= deadline) {
         release(path, claim.id);
-        return (0, import_dispatch6.err)(locked(path, holder ?? null, timeoutMs));
+        return (0, import_dispatch7.err)(locked(path, holder ?? null, timeoutMs));
       }
       await (0, import_promises.setTimeout)(2 + Math.random() * 8);
     }
   } catch (error) {
     const code = (0, import_dispatch3.errorCode)(error);
     if (code === null) throw error;
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "repo-lock-unwritable",
       detail: `cannot use the worktree lock \`${path}\`: ${code}`,
       holder: null
@@ -83,13 +84,13 @@ function locked(path, holder, timeoutMs) {
   };
 }
 function append(path, line) {
-  const fd = (0, import_dispatch5.openSync)(path, import_dispatch5.constants.O_WRONLY | import_dispatch5.constants.O_CREAT | import_dispatch5.constants.O_APPEND, import_dispatch3.PRIVATE_FILE);
+  const fd = (0, import_dispatch6.openSync)(path, import_dispatch6.constants.O_WRONLY | import_dispatch6.constants.O_CREAT | import_dispatch6.constants.O_APPEND, import_dispatch3.PRIVATE_FILE);
   try {
     (0, import_dispatch3.writeAll)(fd, Buffer.from(`
 ${JSON.stringify(line)}
 `));
   } finally {
-    (0, import_dispatch5.closeSync)(fd);
+    (0, import_dispatch6.closeSync)(fd);
   }
 }
 var owed = /* @__PURE__ */ new Map();
@@ -115,7 +116,7 @@ function read(path) {
 }
 function readIfThere(path) {
   try {
-    return (0, import_dispatch5.readFileSync)(path, "utf8");
+    return (0, import_dispatch6.readFileSync)(path, "utf8");
   } catch (error) {
     if ((0, import_dispatch3.errorCode)(error) === "ENOENT") return "";
     throw error;
@@ -143,12 +144,12 @@ function isClaim(value) {
 function shorten(path, claims, own) {
   const living = claims.filter((claim) => claim.id === own || (0, import_dispatch.liveness)(claim.owner) !== "dead");
   const temporary = `${path}.${own}.tmp`;
-  (0, import_dispatch5.writeFileSync)(temporary, living.map((claim) => `${JSON.stringify({ claim })}
+  (0, import_dispatch6.writeFileSync)(temporary, living.map((claim) => `${JSON.stringify({ claim })}
 `).join(""), {
     mode: import_dispatch3.PRIVATE_FILE,
     flag: "wx"
   });
-  (0, import_dispatch5.renameSync)(temporary, path);
+  (0, import_dispatch6.renameSync)(temporary, path);
 }
 function gitFault(result, doing) {
   return {
@@ -164,7 +165,7 @@ var isObjectId = (text) => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 async function mergeBases(o) {
   for (const commit of [o.baseCommit, ...o.mergeCommits.map((m) => m.commit)])
     if (!isObjectId(commit))
-      return (0, import_dispatch6.err)({ code: "no-base-commit", detail: `\`${commit}\` is no full commit id` });
+      return (0, import_dispatch7.err)({ code: "no-base-commit", detail: `\`${commit}\` is no full commit id` });
   let current = o.baseCommit;
   const merged = [];
   for (const next of o.mergeCommits) {
@@ -174,24 +175,24 @@ async function mergeBases(o) {
     current = step.value;
     merged.push(next);
   }
-  return (0, import_dispatch6.ok)({ commit: current });
+  return (0, import_dispatch7.ok)({ commit: current });
 }
 var baseTitle = (jobId) => `orchestrate: base with the work of ${jobId}`;
 async function mergeOne(repo, current, next, before) {
-  if (next.commit === current) return (0, import_dispatch6.ok)(current);
+  if (next.commit === current) return (0, import_dispatch7.ok)(current);
   const common = await (0, import_git_2.git)(["merge-base", current, next.commit], { cwd: repo });
-  if (common.exitCode !== 0) return (0, import_dispatch6.err)(await noCommonAncestor(repo, common, next));
+  if (common.exitCode !== 0) return (0, import_dispatch7.err)(await noCommonAncestor(repo, common, next));
   const ancestor = common.stdout.trim();
-  if (ancestor === next.commit) return (0, import_dispatch6.ok)(current);
-  if (ancestor === current) return (0, import_dispatch6.ok)(next.commit);
+  if (ancestor === next.commit) return (0, import_dispatch7.ok)(current);
+  if (ancestor === current) return (0, import_dispatch7.ok)(next.commit);
   const tree = await (0, import_git_2.git)(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", current, next.commit],
     { cwd: repo }
   );
   const [treeId = "", ...paths] = (0, import_git_2.splitPaths)(tree.stdoutBytes).map((path) => path.text);
   if (tree.exitCode === 1 && isObjectId(treeId))
-    return (0, import_dispatch6.err)(await conflict(repo, { current, next, paths: [...new Set(paths)].sort(), ...before }));
-  if (tree.exitCode !== 0 || !isObjectId(treeId)) return (0, import_dispatch6.err)(mergeFault(tree, next));
+    return (0, import_dispatch7.err)(await conflict(repo, { current, next, paths: [...new Set(paths)].sort(), ...before }));
+  if (tree.exitCode !== 0 || !isObjectId(treeId)) return (0, import_dispatch7.err)(mergeFault(tree, next));
   return mergeCommit(repo, { tree: treeId, current, next, title: before.title });
 }
 function mergeFault(result, next) {
@@ -205,12 +206,12 @@ function mergeFault(result, next) {
 async function mergeCommit(repo, o) {
   const dates = await (0, import_git_2.git)(["show", "-s", "--format=%ct", o.current, o.next.commit], { cwd: repo });
   const newest = Math.max(...dates.stdout.split("\n").filter(Boolean).map(Number));
-  if (dates.exitCode !== 0 || !Number.isFinite(newest)) return (0, import_dispatch6.err)(gitFault(dates, "read commit dates"));
+  if (dates.exitCode !== 0 || !Number.isFinite(newest)) return (0, import_dispatch7.err)(gitFault(dates, "read commit dates"));
   const made = await (0, import_git_2.git)(["commit-tree", o.tree, "-p", o.current, "-p", o.next.commit, "-m", o.title], {
     cwd: repo,
     commitDate: `${newest} +0000`
   });
-  return made.exitCode === 0 ? (0, import_dispatch6.ok)(made.stdout.trim()) : (0, import_dispatch6.err)(gitFault(made, `commit the merge of \`${o.next.jobId}\``));
+  return made.exitCode === 0 ? (0, import_dispatch7.ok)(made.stdout.trim()) : (0, import_dispatch7.err)(gitFault(made, `commit the merge of \`${o.next.jobId}\``));
 }
 async function noCommonAncestor(repo, result, next) {
   if (result.exitCode !== 1) {
@@ -248,24 +249,24 @@ async function contains(repo, commit, ancestor) {
 async function missingFrom(o) {
   const known = isObjectId(o.commit) ? await (0, import_git_2.git)(["cat-file", "-e", `${o.commit}^{commit}`], { cwd: o.repo }) : null;
   if (known?.exitCode !== 0)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "no-base-commit",
       detail: `\`${o.commit}\` is no commit of \`${o.repo}\`; give its full id`
     });
   const missing = [];
   for (const dependency of o.commits)
     if (!await contains(o.repo, o.commit, dependency.commit)) missing.push(dependency);
-  return (0, import_dispatch6.ok)(missing);
+  return (0, import_dispatch7.ok)(missing);
 }
 async function diffText(o) {
   const answer = await (0, import_git_2.git)(["diff-tree", "-r", "-p", "--no-renames", "--no-color", o.from, o.to], {
     cwd: o.repo
   });
-  if (answer.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(answer, "make a diff"));
+  if (answer.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(answer, "make a diff"));
   const bytes = answer.stdoutBytes;
-  if (bytes.length <= o.maxBytes) return (0, import_dispatch6.ok)({ text: answer.stdout, truncated: false });
+  if (bytes.length <= o.maxBytes) return (0, import_dispatch7.ok)({ text: answer.stdout, truncated: false });
   const end = bytes.lastIndexOf(10, o.maxBytes - 1);
-  return (0, import_dispatch6.ok)({ text: bytes.subarray(0, end === -1 ? 0 : end + 1).toString("utf8"), truncated: true });
+  return (0, import_dispatch7.ok)({ text: bytes.subarray(0, end === -1 ? 0 : end + 1).toString("utf8"), truncated: true });
 }
 async function diffStat(repo, from, to) {
   const answer = await (0, import_git_2.git)(["diff", "--shortstat", "--no-renames", from, to], { cwd: repo });
@@ -295,14 +296,14 @@ function checkedOut(commonDir) {
 var placeOf = (path) => (0, import_node_path2.join)(canonical((0, import_node_path2.dirname)(path)), (0, import_node_path2.basename)(path));
 function isFolder(path) {
   try {
-    return (0, import_dispatch5.lstatSync)(path).isDirectory();
+    return (0, import_dispatch6.lstatSync)(path).isDirectory();
   } catch {
     return false;
   }
 }
 function canonical(path) {
   try {
-    return (0, import_dispatch5.realpathSync)(path);
+    return (0, import_dispatch6.realpathSync)(path);
   } catch {
     const parent = (0, import_node_path2.dirname)(path);
     return parent === path ? path : (0, import_node_path2.join)(canonical(parent), (0, import_node_path2.basename)(path));
@@ -311,22 +312,22 @@ function canonical(path) {
 var pristineIndex = (gitDir) => (0, import_node_path2.join)(gitDir, "orchestrate-base.index");
 function names(dir) {
   try {
-    return (0, import_dispatch5.readdirSync)(dir);
+    return (0, import_dispatch6.readdirSync)(dir);
   } catch {
     return [];
   }
 }
 function read2(path) {
   try {
-    return (0, import_dispatch5.readFileSync)(path, "utf8");
+    return (0, import_dispatch6.readFileSync)(path, "utf8");
   } catch {
     return null;
   }
 }
 function copyIndex(from, to) {
-  (0, import_dispatch5.copyFileSync)(from, to);
-  const written = Math.floor((0, import_dispatch5.statSync)(from).mtimeMs / 1e3);
-  (0, import_dispatch5.utimesSync)(to, written, written);
+  (0, import_dispatch6.copyFileSync)(from, to);
+  const written = Math.floor((0, import_dispatch6.statSync)(from).mtimeMs / 1e3);
+  (0, import_dispatch6.utimesSync)(to, written, written);
 }
 var IGNORED_MAX_FILES = 2e3;
 var IGNORED_MAX_BYTES = 64 * 1024 * 1024;
@@ -338,7 +339,7 @@ async function snapshotRef(o) {
     { cwd: o.repo, ...admin === null ? {} : { gitDir: admin.gitDir } }
   );
   const parents = [...new Set([branchCommit, head, existing].filter((commit2) => commit2 !== null))];
-  if (parents.length === 0) return (0, import_dispatch6.ok)(null);
+  if (parents.length === 0) return (0, import_dispatch7.ok)(null);
   const content = admin === null || !holdsFiles(o.path) ? null : await snapshotTree(o.path, admin.gitDir, parents[0] ?? "");
   if (content !== null && !content.ok) return content;
   const leftOut = content === null ? [] : content.value.leftOut;
@@ -350,15 +351,15 @@ async function snapshotRef(o) {
   });
   if (!commit.ok) return commit;
   const set = await (0, import_git_2.git)(["update-ref", o.ref, commit.value], { cwd: o.repo });
-  if (set.exitCode !== 0) return (0, import_dispatch6.err)({ ...gitFault(set, `set \`${o.ref}\``), code: "snapshot-failed" });
-  return (0, import_dispatch6.ok)({ commit: commit.value, branchCommit, leftOut });
+  if (set.exitCode !== 0) return (0, import_dispatch7.err)({ ...gitFault(set, `set \`${o.ref}\``), code: "snapshot-failed" });
+  return (0, import_dispatch7.ok)({ commit: commit.value, branchCommit, leftOut });
 }
 async function snapshotCommit(repo, o) {
   const [first = ""] = o.parents;
   const [own = null] = await (0, import_git_2.resolveAll)([`${first}^{tree}`], { cwd: repo });
   const tree = o.tree ?? own;
-  if (tree === null) return (0, import_dispatch6.err)({ code: "snapshot-failed", detail: `the commit ${first} cannot be read` });
-  if (tree === own && await onlyTip(repo, o.parents)) return (0, import_dispatch6.ok)(first);
+  if (tree === null) return (0, import_dispatch7.err)({ code: "snapshot-failed", detail: `the commit ${first} cannot be read` });
+  if (tree === own && await onlyTip(repo, o.parents)) return (0, import_dispatch7.ok)(first);
   const left = o.leftOut.length === 0 ? "" : `
 
 Not kept (ignored, too big):
@@ -368,7 +369,7 @@ ${o.leftOut.join("\n")}`;
     stdin: `orchestrate: state of the worktree before removal (${o.ref.split("/").slice(-2).join("/")})${left}
 `
   });
-  return made.exitCode === 0 ? (0, import_dispatch6.ok)(made.stdout.trim()) : (0, import_dispatch6.err)({ ...gitFault(made, "write the snapshot"), code: "snapshot-failed" });
+  return made.exitCode === 0 ? (0, import_dispatch7.ok)(made.stdout.trim()) : (0, import_dispatch7.err)({ ...gitFault(made, "write the snapshot"), code: "snapshot-failed" });
 }
 async function onlyTip(repo, parents) {
   const [first = "", ...others] = parents;
@@ -379,21 +380,21 @@ async function onlyTip(repo, parents) {
   return true;
 }
 function holdsFiles(path) {
-  return isFolder(path) && (0, import_dispatch5.readdirSync)(path).some((name) => name !== ".git");
+  return isFolder(path) && (0, import_dispatch6.readdirSync)(path).some((name) => name !== ".git");
 }
 async function snapshotTree(path, gitDir, parent) {
   const lost = await submoduleWork(path, gitDir);
-  if (lost !== null) return (0, import_dispatch6.err)(lost);
+  if (lost !== null) return (0, import_dispatch7.err)(lost);
   const indexFile = (0, import_node_path4.join)(gitDir, "orchestrate-snapshot.index");
   startIndex(gitDir, indexFile);
   const options = { cwd: path, gitDir, workTree: path, indexFile, timeoutMs: 6e5 };
   try {
     const added = await (0, import_git_2.git)(["add", "-A", "--", ".", `:(exclude,top,literal)${import_dispatch2.INPUTS_DIR}`], options);
     if (added.exitCode !== 0)
-      return (0, import_dispatch6.err)({ ...gitFault(added, "keep the worktree's files"), code: "snapshot-failed" });
+      return (0, import_dispatch7.err)({ ...gitFault(added, "keep the worktree's files"), code: "snapshot-failed" });
     const staged = await stagedChanges(options, parent);
     if (!staged.ok) return staged;
-    if (staged.value.links.length > 0) return (0, import_dispatch6.err)(embeddedFault(staged.value.links));
+    if (staged.value.links.length > 0) return (0, import_dispatch7.err)(embeddedFault(staged.value.links));
     const ignored = await ignoredWithinBounds(options);
     if (ignored.keep.length > 0) {
       const forced = await (0, import_git_2.git)(["add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"], {
@@ -403,17 +404,17 @@ async function snapshotTree(path, gitDir, parent) {
         )
       });
       if (forced.exitCode !== 0)
-        return (0, import_dispatch6.err)({ ...gitFault(forced, "keep ignored files"), code: "snapshot-failed" });
+        return (0, import_dispatch7.err)({ ...gitFault(forced, "keep ignored files"), code: "snapshot-failed" });
     }
     const tree = await (0, import_git_2.git)(["write-tree"], options);
-    return tree.exitCode === 0 ? (0, import_dispatch6.ok)({ tree: tree.stdout.trim(), leftOut: ignored.leftOut }) : (0, import_dispatch6.err)({ ...gitFault(tree, "write the snapshot"), code: "snapshot-failed" });
+    return tree.exitCode === 0 ? (0, import_dispatch7.ok)({ tree: tree.stdout.trim(), leftOut: ignored.leftOut }) : (0, import_dispatch7.err)({ ...gitFault(tree, "write the snapshot"), code: "snapshot-failed" });
   } finally {
-    (0, import_dispatch5.rmSync)(indexFile, { force: true });
+    (0, import_dispatch6.rmSync)(indexFile, { force: true });
   }
 }
 function startIndex(gitDir, indexFile) {
-  (0, import_dispatch5.rmSync)(indexFile, { force: true });
-  const source = [pristineIndex(gitDir), (0, import_node_path4.join)(gitDir, "index")].find((file) => (0, import_dispatch5.existsSync)(file));
+  (0, import_dispatch6.rmSync)(indexFile, { force: true });
+  const source = [pristineIndex(gitDir), (0, import_node_path4.join)(gitDir, "index")].find((file) => (0, import_dispatch6.existsSync)(file));
   if (source !== void 0) copyIndex(source, indexFile);
 }
 async function stagedChanges(options, base) {
@@ -421,7 +422,7 @@ async function stagedChanges(options, base) {
     ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none", base],
     options
   );
-  if (answer.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(answer, "compare with the base commit"));
+  if (answer.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(answer, "compare with the base commit"));
   const fields = (0, import_git_2.splitPaths)(answer.stdoutBytes);
   const undo = /* @__PURE__ */ new Map();
   const links = [];
@@ -434,7 +435,7 @@ async function stagedChanges(options, base) {
     );
     if (to === "160000" && from !== ":160000") links.push(path);
   }
-  return (0, import_dispatch6.ok)({ changed: [...undo.keys()].sort(), undo, links });
+  return (0, import_dispatch7.ok)({ changed: [...undo.keys()].sort(), undo, links });
 }
 var embeddedFault = (paths) => ({
   code: "embedded-repository",
@@ -463,7 +464,7 @@ async function submoduleWork(path, gitDir) {
 function submoduleNames(root, below = "") {
   let names2;
   try {
-    names2 = (0, import_dispatch5.readdirSync)((0, import_node_path4.join)(root, below));
+    names2 = (0, import_dispatch6.readdirSync)((0, import_node_path4.join)(root, below));
   } catch {
     return [];
   }
@@ -501,13 +502,13 @@ function sizeOf(path) {
   while (stack.length > 0 && size.files <= IGNORED_MAX_FILES && size.bytes <= IGNORED_MAX_BYTES) {
     const at = stack.pop();
     try {
-      const stat = (0, import_dispatch5.lstatSync)(at);
+      const stat = (0, import_dispatch6.lstatSync)(at);
       if (!stat.isDirectory()) {
         if (stat.isFile() || stat.isSymbolicLink()) size.files += 1;
         size.bytes += stat.isFile() ? stat.size : 0;
         continue;
       }
-      for (const name of (0, import_dispatch5.readdirSync)(at, { encoding: "buffer" })) {
+      for (const name of (0, import_dispatch6.readdirSync)(at, { encoding: "buffer" })) {
         if (name.toString() === ".git") size.repository = true;
         stack.push(Buffer.concat([at, Buffer.from("/"), name]));
       }
@@ -521,7 +522,7 @@ async function writeInside(root, relative, data, options) {
   const bytes = typeof data === "string" ? Buffer.from(data) : data;
   return place(root, relative, options, async (fd) => {
     (0, import_dispatch3.writeAll)(fd, bytes);
-    return (0, import_dispatch6.ok)({ sha256: (0, import_dispatch3.sha256)(bytes), bytes: bytes.length });
+    return (0, import_dispatch7.ok)({ sha256: (0, import_dispatch3.sha256)(bytes), bytes: bytes.length });
   });
 }
 async function copyInside(from, to, options) {
@@ -529,7 +530,7 @@ async function copyInside(from, to, options) {
     from.root,
     from.path,
     async (source, stat) => place(to.root, to.path, { ...options, mode: options.mode ?? stat.mode & 511 }, async (target) => {
-      const hash = (0, import_dispatch3.createHash)("sha256");
+      const hash = (0, import_dispatch4.createHash)("sha256");
       let bytes = 0;
       for await (const chunk of (0, import_inside.chunks)(source)) {
         hash.update(chunk);
@@ -538,49 +539,49 @@ async function copyInside(from, to, options) {
       }
       const digest = hash.digest("hex");
       if (options.expect !== void 0 && digest !== options.expect)
-        return (0, import_dispatch6.err)({
+        return (0, import_dispatch7.err)({
           code: "content",
           path: from.path,
           detail: `\`${from.path}\` has SHA-256 ${digest}, expected ${options.expect}`
         });
-      return (0, import_dispatch6.ok)({ sha256: digest, bytes });
+      return (0, import_dispatch7.ok)({ sha256: digest, bytes });
     })
   );
 }
 function removeInside(root, relative) {
-  return (0, import_inside.withParent)(root, relative, { create: false, absent: () => (0, import_dispatch6.ok)(void 0) }, (base, name) => {
-    (0, import_dispatch5.rmSync)(`${base}/${name}`, { recursive: true, force: true });
-    return (0, import_dispatch6.ok)(void 0);
+  return (0, import_inside.withParent)(root, relative, { create: false, absent: () => (0, import_dispatch7.ok)(void 0) }, (base, name) => {
+    (0, import_dispatch6.rmSync)(`${base}/${name}`, { recursive: true, force: true });
+    return (0, import_dispatch7.ok)(void 0);
   });
 }
 function removeEmptyDirInside(root, relative) {
-  return (0, import_inside.withParent)(root, relative, { create: false, absent: () => (0, import_dispatch6.ok)(void 0) }, (base, name) => {
+  return (0, import_inside.withParent)(root, relative, { create: false, absent: () => (0, import_dispatch7.ok)(void 0) }, (base, name) => {
     try {
-      (0, import_dispatch5.rmdirSync)(`${base}/${name}`);
+      (0, import_dispatch6.rmdirSync)(`${base}/${name}`);
     } catch (error) {
       const code = (0, import_dispatch3.errorCode)(error);
       if (code !== "ENOTEMPTY" && code !== "ENOENT" && code !== "EEXIST") throw error;
     }
-    return (0, import_dispatch6.ok)(void 0);
+    return (0, import_dispatch7.ok)(void 0);
   });
 }
 async function place(root, relative, options, fill) {
   const parent = (0, import_inside.openParent)(root, relative, true);
   if (!parent.ok) return parent;
   const { base, name, close } = parent.value;
-  const temporary = `${base}/.${(0, import_dispatch3.randomBytes)(8).toString("hex")}.orchestrate.tmp`;
+  const temporary = `${base}/.${(0, import_dispatch4.randomBytes)(8).toString("hex")}.orchestrate.tmp`;
   try {
-    const fd = (0, import_dispatch5.openSync)(
+    const fd = (0, import_dispatch6.openSync)(
       temporary,
-      import_dispatch5.constants.O_WRONLY | import_dispatch5.constants.O_CREAT | import_dispatch5.constants.O_EXCL | import_dispatch5.constants.O_NOFOLLOW,
+      import_dispatch6.constants.O_WRONLY | import_dispatch6.constants.O_CREAT | import_dispatch6.constants.O_EXCL | import_dispatch6.constants.O_NOFOLLOW,
       options.mode ?? 438
     );
     let filled;
     try {
       filled = await fill(fd);
-      if (filled.ok) (0, import_dispatch5.fsyncSync)(fd);
+      if (filled.ok) (0, import_dispatch6.fsyncSync)(fd);
     } finally {
-      (0, import_dispatch5.closeSync)(fd);
+      (0, import_dispatch6.closeSync)(fd);
     }
     if (!filled.ok) return filled;
     const put = putInPlace({
@@ -592,11 +593,11 @@ async function place(root, relative, options, fill) {
     });
     if (!put.ok) return put;
     if (put.value) (0, import_dispatch3.syncDir)(base);
-    return (0, import_dispatch6.ok)({ ...filled.value, written: put.value });
+    return (0, import_dispatch7.ok)({ ...filled.value, written: put.value });
   } catch (error) {
-    return (0, import_dispatch6.err)((0, import_inside.systemFault)(relative, error));
+    return (0, import_dispatch7.err)((0, import_inside.systemFault)(relative, error));
   } finally {
-    (0, import_dispatch5.rmSync)(temporary, { force: true });
+    (0, import_dispatch6.rmSync)(temporary, { force: true });
     close();
   }
 }
@@ -604,46 +605,46 @@ function putInPlace(o) {
   const there = (0, import_inside.lstat)(o.path);
   if (there === null) {
     try {
-      (0, import_dispatch5.linkSync)(o.temporary, o.path);
-      return (0, import_dispatch6.ok)(true);
+      (0, import_dispatch6.linkSync)(o.temporary, o.path);
+      return (0, import_dispatch7.ok)(true);
     } catch (error) {
       const code = (0, import_dispatch3.errorCode)(error);
       if (code !== "EEXIST" && code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS") throw error;
       if (code !== "EEXIST") {
-        (0, import_dispatch5.copyFileSync)(o.temporary, o.path, import_dispatch5.constants.COPYFILE_EXCL);
-        return (0, import_dispatch6.ok)(true);
+        (0, import_dispatch6.copyFileSync)(o.temporary, o.path, import_dispatch6.constants.COPYFILE_EXCL);
+        return (0, import_dispatch7.ok)(true);
       }
     }
   }
   const now = there ?? (0, import_inside.lstat)(o.path);
   const kind = now === null ? null : (0, import_inside.notRegular)(now, o.relative);
-  if (kind !== null) return (0, import_dispatch6.err)(kind);
-  if (now !== null && digestOf(o.path) === o.digest) return (0, import_dispatch6.ok)(false);
+  if (kind !== null) return (0, import_dispatch7.err)(kind);
+  if (now !== null && digestOf(o.path) === o.digest) return (0, import_dispatch7.ok)(false);
   if (!o.replace)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "exists",
       path: o.relative,
       detail: `\`${o.relative}\` exists with different content`
     });
-  (0, import_dispatch5.renameSync)(o.temporary, o.path);
-  return (0, import_dispatch6.ok)(true);
+  (0, import_dispatch6.renameSync)(o.temporary, o.path);
+  return (0, import_dispatch7.ok)(true);
 }
 function digestOf(path) {
-  const fd = (0, import_dispatch5.openSync)(path, import_dispatch5.constants.O_RDONLY | import_dispatch5.constants.O_NOFOLLOW | import_dispatch5.constants.O_NONBLOCK);
+  const fd = (0, import_dispatch6.openSync)(path, import_dispatch6.constants.O_RDONLY | import_dispatch6.constants.O_NOFOLLOW | import_dispatch6.constants.O_NONBLOCK);
   try {
-    const hash = (0, import_dispatch3.createHash)("sha256");
+    const hash = (0, import_dispatch4.createHash)("sha256");
     const buffer = Buffer.allocUnsafe(import_inside.CHUNK);
-    for (let read3 = (0, import_dispatch5.readSync)(fd, buffer); read3 > 0; read3 = (0, import_dispatch5.readSync)(fd, buffer))
+    for (let read3 = (0, import_dispatch6.readSync)(fd, buffer); read3 > 0; read3 = (0, import_dispatch6.readSync)(fd, buffer))
       hash.update(buffer.subarray(0, read3));
     return hash.digest("hex");
   } finally {
-    (0, import_dispatch5.closeSync)(fd);
+    (0, import_dispatch6.closeSync)(fd);
   }
 }
 var INCLUDE_FILE = ".worktreeinclude";
 var MAX_FILES = 2e4;
 async function copyIncluded(o) {
-  if (!(0, import_dispatch5.existsSync)((0, import_node_path5.join)(o.repo, INCLUDE_FILE))) return { included: [], notes: [] };
+  if (!(0, import_dispatch6.existsSync)((0, import_node_path5.join)(o.repo, INCLUDE_FILE))) return { included: [], notes: [] };
   const options = { cwd: o.repo, gitDir: o.gitDir, workTree: o.repo };
   const matching = await (0, import_git_2.git)(
     ["ls-files", "-z", "--others", "--ignored", `--exclude-from=${(0, import_node_path5.join)(o.repo, INCLUDE_FILE)}`],
@@ -688,12 +689,12 @@ async function createWorktree(input) {
 }
 async function checkPlace(input) {
   const taken = folderFault(input.path);
-  if (taken !== null) return (0, import_dispatch6.err)(taken);
+  if (taken !== null) return (0, import_dispatch7.err)(taken);
   const admin = findAdmin(input.commonDir, input.path);
   if (admin?.locked !== null && admin !== null)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "worktree-locked",
-      detail: `\`${input.path}\` is registered as a locked worktree${admin.locked === "" ? "" : ` (${admin.locked})`}; run \`git worktree unlock ${(0, import_dispatch4.quoteShell)(input.path)}\` if nobody needs it`
+      detail: `\`${input.path}\` is registered as a locked worktree${admin.locked === "" ? "" : ` (${admin.locked})`}; run \`git worktree unlock ${(0, import_dispatch5.quoteShell)(input.path)}\` if nobody needs it`
     });
   const parts = input.branch.split("/");
   const shorter = parts.slice(0, -1).map((_, i) => `refs/heads/${parts.slice(0, i + 1).join("/")}`);
@@ -702,32 +703,32 @@ async function checkPlace(input) {
     cwd: input.repo
   });
   if (!isObjectId(input.baseCommit) || base !== input.baseCommit)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "no-base-commit",
       detail: `\`${input.repo}\` has no commit \`${input.baseCommit}\` to start from; commit once, then run again`
     });
   const inTheWay = shorter.find((_, i) => prefixes[i] !== null);
   if (inTheWay !== void 0)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "branch-conflict",
       detail: `the branch \`${inTheWay.slice("refs/heads/".length)}\` exists, so git cannot create \`${input.branch}\`; rename it with \`git branch -m\``
     });
-  return branch === null || branch === void 0 ? (0, import_dispatch6.ok)({ reuseBranch: false }) : existingBranch(input, { commit: branch, ref: own, stale: admin?.gitDir ?? null });
+  return branch === null || branch === void 0 ? (0, import_dispatch7.ok)({ reuseBranch: false }) : existingBranch(input, { commit: branch, ref: own, stale: admin?.gitDir ?? null });
 }
 function existingBranch(input, o) {
   const where = checkedOut(input.commonDir).get(o.ref);
   const free = where === void 0 || where === o.stale;
-  if (free && o.commit === input.baseCommit) return (0, import_dispatch6.ok)({ reuseBranch: true });
-  return (0, import_dispatch6.err)({
+  if (free && o.commit === input.baseCommit) return (0, import_dispatch7.ok)({ reuseBranch: true });
+  return (0, import_dispatch7.err)({
     code: "branch-exists",
     detail: `the branch \`${input.branch}\` exists already, at ${o.commit}${free ? "" : `, checked out in ${where}`}`
   });
 }
 function folderFault(path) {
   try {
-    if (!(0, import_dispatch5.lstatSync)(path).isDirectory())
+    if (!(0, import_dispatch6.lstatSync)(path).isDirectory())
       return { code: "worktree-exists", detail: `\`${path}\` is no folder` };
-    return (0, import_dispatch5.readdirSync)(path).length === 0 ? null : { code: "worktree-exists", detail: `\`${path}\` exists and is not empty` };
+    return (0, import_dispatch6.readdirSync)(path).length === 0 ? null : { code: "worktree-exists", detail: `\`${path}\` exists and is not empty` };
   } catch (error) {
     return (0, import_dispatch3.errorCode)(error) === "ENOENT" ? null : { code: "unsafe-path", detail: `\`${path}\`: ${(0, import_dispatch3.errorCode)(error) ?? String(error)}` };
   }
@@ -736,7 +737,7 @@ async function addRegistration(input, commit, reuseBranch) {
   try {
     (0, import_dispatch3.ensureDir)((0, import_node_path3.dirname)(input.path));
   } catch (error) {
-    return (0, import_dispatch6.err)({ code: "unsafe-path", detail: `\`${(0, import_node_path3.dirname)(input.path)}\`: ${(0, import_dispatch3.errorCode)(error)}` });
+    return (0, import_dispatch7.err)({ code: "unsafe-path", detail: `\`${(0, import_node_path3.dirname)(input.path)}\`: ${(0, import_dispatch3.errorCode)(error)}` });
   }
   const locked2 = await withRepoLock({
     commonDir: input.commonDir,
@@ -744,11 +745,11 @@ async function addRegistration(input, commit, reuseBranch) {
     ...input.lockTimeoutMs === void 0 ? {} : { timeoutMs: input.lockTimeoutMs },
     work: () => addLocked(input, commit, reuseBranch)
   });
-  return locked2.ok ? locked2.value : (0, import_dispatch6.err)(lockFault(locked2.error));
+  return locked2.ok ? locked2.value : (0, import_dispatch7.err)(lockFault(locked2.error));
 }
 async function addLocked(input, commit, reuseBranch) {
   const stale = findAdmin(input.commonDir, input.path);
-  if (stale !== null) (0, import_dispatch5.rmSync)(stale.gitDir, { recursive: true, force: true });
+  if (stale !== null) (0, import_dispatch6.rmSync)(stale.gitDir, { recursive: true, force: true });
   if (reuseBranch)
     await (0, import_git_2.git)(["update-ref", "-d", `refs/heads/${input.branch}`, input.baseCommit], { cwd: input.repo });
   const added = await (0, import_git_2.git)(
@@ -756,9 +757,9 @@ async function addLocked(input, commit, reuseBranch) {
     { cwd: input.repo }
   );
   const admin = findAdmin(input.commonDir, input.path);
-  if (added.exitCode === 0 && admin !== null) return (0, import_dispatch6.ok)({ gitDir: admin.gitDir });
-  if (admin !== null) (0, import_dispatch5.rmSync)(admin.gitDir, { recursive: true, force: true });
-  (0, import_dispatch5.rmSync)(input.path, { recursive: true, force: true });
+  if (added.exitCode === 0 && admin !== null) return (0, import_dispatch7.ok)({ gitDir: admin.gitDir });
+  if (admin !== null) (0, import_dispatch6.rmSync)(admin.gitDir, { recursive: true, force: true });
+  (0, import_dispatch6.rmSync)(input.path, { recursive: true, force: true });
   const below = await (0, import_git_2.git)(
     ["for-each-ref", "--count=1", "--format=%(refname)", `refs/heads/${input.branch}/`],
     {
@@ -766,13 +767,13 @@ async function addLocked(input, commit, reuseBranch) {
     }
   );
   if (below.stdout.trim() !== "")
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "branch-conflict",
       detail: `\`${below.stdout.trim()}\` exists, so git cannot create \`${input.branch}\``
     });
   if (!/already exists/.test(added.stderr))
     await (0, import_git_2.git)(["update-ref", "-d", `refs/heads/${input.branch}`, commit], { cwd: input.repo });
-  return (0, import_dispatch6.err)(gitFault(added, `add the worktree \`${input.path}\``));
+  return (0, import_dispatch7.err)(gitFault(added, `add the worktree \`${input.path}\``));
 }
 async function checkOut(input, o) {
   const reset = await (0, import_git_2.git)(["reset", "--hard", "--quiet", o.commit], {
@@ -783,16 +784,16 @@ async function checkOut(input, o) {
     config: ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"]
   });
   if (reset.exitCode !== 0)
-    return (0, import_dispatch6.err)({ ...gitFault(reset, `check out ${o.commit}`), code: "checkout-failed" });
+    return (0, import_dispatch7.err)({ ...gitFault(reset, `check out ${o.commit}`), code: "checkout-failed" });
   const wrong = await verifyInside(input, o.commit);
-  if (wrong !== null) return (0, import_dispatch6.err)({ code: "base-mismatch", detail: wrong });
+  if (wrong !== null) return (0, import_dispatch7.err)({ code: "base-mismatch", detail: wrong });
   keepPristineIndex(o.gitDir);
   const included = await copyIncluded({
     repo: input.repo,
     gitDir: gitDirOfCheckout(input.repo),
     path: input.path
   });
-  return (0, import_dispatch6.ok)({
+  return (0, import_dispatch7.ok)({
     baseCommit: o.commit,
     gitDir: o.gitDir,
     included: included.included,
@@ -824,16 +825,16 @@ async function verifyInside(input, commit) {
 }
 function keepPristineIndex(gitDir) {
   const index = (0, import_node_path3.join)(gitDir, "index");
-  if (!(0, import_dispatch5.existsSync)(index)) return;
-  const times = (0, import_dispatch5.statSync)(index);
-  (0, import_dispatch5.copyFileSync)(index, pristineIndex(gitDir));
-  (0, import_dispatch5.utimesSync)(pristineIndex(gitDir), times.atimeMs / 1e3, Math.floor(times.mtimeMs) / 1e3);
+  if (!(0, import_dispatch6.existsSync)(index)) return;
+  const times = (0, import_dispatch6.statSync)(index);
+  (0, import_dispatch6.copyFileSync)(index, pristineIndex(gitDir));
+  (0, import_dispatch6.utimesSync)(pristineIndex(gitDir), times.atimeMs / 1e3, Math.floor(times.mtimeMs) / 1e3);
 }
 function gitDirOfCheckout(repo) {
   const path = (0, import_node_path3.join)(repo, ".git");
   try {
-    if ((0, import_dispatch5.statSync)(path).isDirectory()) return path;
-    const target = /^gitdir: (.+)$/m.exec((0, import_dispatch5.readFileSync)(path, "utf8"))?.[1];
+    if ((0, import_dispatch6.statSync)(path).isDirectory()) return path;
+    const target = /^gitdir: (.+)$/m.exec((0, import_dispatch6.readFileSync)(path, "utf8"))?.[1];
     return target === void 0 ? path : (0, import_node_path3.resolve)(repo, target.trim());
   } catch {
     return path;
@@ -841,7 +842,7 @@ function gitDirOfCheckout(repo) {
 }
 function contentNotes(path) {
   const notes = [];
-  if ((0, import_dispatch5.existsSync)((0, import_node_path3.join)(path, ".gitmodules")))
+  if ((0, import_dispatch6.existsSync)((0, import_node_path3.join)(path, ".gitmodules")))
     notes.push("submodules are not filled in the worktree; `worktree_setup` can do it");
   const attributes = readText((0, import_node_path3.join)(path, ".gitattributes"));
   if (/\bfilter=lfs\b/.test(attributes))
@@ -850,7 +851,7 @@ function contentNotes(path) {
 }
 function readText(path) {
   try {
-    return (0, import_dispatch5.readFileSync)(path, "utf8");
+    return (0, import_dispatch6.readFileSync)(path, "utf8");
   } catch {
     return "";
   }
@@ -859,52 +860,52 @@ async function discardScratch(o) {
   const admin = findAdmin(o.commonDir, o.path);
   if (admin === null) {
     await (0, import_git_2.git)(["update-ref", "-d", `refs/heads/${o.branch}`, o.commit], { cwd: o.repo });
-    return (0, import_dispatch6.err)({ code: "worktree-missing", detail: `\`${o.path}\` is no worktree of \`${o.repo}\`` });
+    return (0, import_dispatch7.err)({ code: "worktree-missing", detail: `\`${o.path}\` is no worktree of \`${o.repo}\`` });
   }
   return takeBack(o, admin.gitDir, o.commit);
 }
 async function takeBack(o, gitDir, commit) {
-  (0, import_dispatch5.rmSync)(o.path, { recursive: true, force: true });
+  (0, import_dispatch6.rmSync)(o.path, { recursive: true, force: true });
   const locked2 = await withRepoLock({
     commonDir: o.commonDir,
     purpose: `taking back worktree ${o.branch}`,
     work: async () => {
-      (0, import_dispatch5.rmSync)(gitDir, { recursive: true, force: true });
+      (0, import_dispatch6.rmSync)(gitDir, { recursive: true, force: true });
       await (0, import_git_2.git)(["update-ref", "-d", `refs/heads/${o.branch}`, commit], { cwd: o.repo });
     }
   });
-  return locked2.ok ? (0, import_dispatch6.ok)(void 0) : (0, import_dispatch6.err)(lockFault(locked2.error));
+  return locked2.ok ? (0, import_dispatch7.ok)(void 0) : (0, import_dispatch7.err)(lockFault(locked2.error));
 }
 var worktreeGitDir = (commonDir, path) => findAdmin(commonDir, path)?.gitDir ?? null;
 async function removeWorktree(o) {
   const admin = findAdmin(o.commonDir, o.path);
   const folder = folderFault(o.path) === null ? "gone" : "there";
   if (admin === null && folder === "there")
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "worktree-missing",
       detail: `\`${o.path}\` is no worktree of \`${o.repo}\`; it was left alone`
     });
   if (admin !== null && admin.locked !== null)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "worktree-locked",
       detail: `\`${o.path}\` is locked${admin.locked === "" ? "" : ` (${admin.locked})`}`
     });
   const kept = await snapshotRef({ ...o, ref: o.snapshot });
   if (!kept.ok) return kept;
-  if (admin === null && kept.value === null) return (0, import_dispatch6.ok)(null);
-  (0, import_dispatch5.rmSync)(o.path, { recursive: true, force: true });
+  if (admin === null && kept.value === null) return (0, import_dispatch7.ok)(null);
+  (0, import_dispatch6.rmSync)(o.path, { recursive: true, force: true });
   const locked2 = await withRepoLock({
     commonDir: o.commonDir,
     purpose: `removing worktree ${o.branch}`,
     ...o.lockTimeoutMs === void 0 ? {} : { timeoutMs: o.lockTimeoutMs },
     work: async () => {
-      if (admin !== null) (0, import_dispatch5.rmSync)(admin.gitDir, { recursive: true, force: true });
+      if (admin !== null) (0, import_dispatch6.rmSync)(admin.gitDir, { recursive: true, force: true });
       if (!o.deleteBranch || kept.value === null) return null;
       return dropBranch(o, kept.value);
     }
   });
-  if (!locked2.ok) return (0, import_dispatch6.err)(lockFault(locked2.error));
-  return locked2.value === null ? kept : (0, import_dispatch6.err)(locked2.value);
+  if (!locked2.ok) return (0, import_dispatch7.err)(lockFault(locked2.error));
+  return locked2.value === null ? kept : (0, import_dispatch7.err)(locked2.value);
 }
 async function dropBranch(o, kept) {
   if (kept.branchCommit === null) return null;
@@ -916,12 +917,12 @@ async function dropBranch(o, kept) {
 async function commitWorktree(input) {
   const admin = findAdmin(input.commonDir, input.path);
   if (admin === null)
-    return (0, import_dispatch6.err)({
+    return (0, import_dispatch7.err)({
       code: "worktree-missing",
       detail: `\`${input.path}\` is not registered as a worktree of \`${input.repo}\` any more`
     });
   if (!isFolder(input.path))
-    return (0, import_dispatch6.err)({ code: "worktree-missing", detail: `the job removed its own worktree \`${input.path}\`` });
+    return (0, import_dispatch7.err)({ code: "worktree-missing", detail: `the job removed its own worktree \`${input.path}\`` });
   const indexFile = (0, import_node_path6.join)(admin.gitDir, "orchestrate-commit.index");
   const options = {
     cwd: input.path,
@@ -937,33 +938,33 @@ async function commitWorktree(input) {
     const committed = await commitTree(input, { tree: staged.value.tree, gitDir: admin.gitDir });
     if (!committed.ok) return committed;
     copyIndex(indexFile, (0, import_node_path6.join)(admin.gitDir, "index"));
-    return (0, import_dispatch6.ok)({
+    return (0, import_dispatch7.ok)({
       ...committed.value,
       tree: staged.value.tree,
       changed: staged.value.changed,
       diffStat: staged.value.changed.length === 0 ? "" : await diffStat(input.repo, input.baseCommit, committed.value.commit)
     });
   } finally {
-    (0, import_dispatch5.rmSync)(indexFile, { force: true });
+    (0, import_dispatch6.rmSync)(indexFile, { force: true });
   }
 }
 async function stage(input, options) {
   const exclude = input.exclude.map((path) => `:(exclude,top,literal)${path}`);
   const added = await (0, import_git_2.git)(["add", "-A", "--", ".", ...exclude], options);
-  if (added.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(added, `stage the changes of \`${input.branch}\``));
+  if (added.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(added, `stage the changes of \`${input.branch}\``));
   const staged = await stagedChanges(options, input.baseCommit);
   if (!staged.ok) return staged;
   const own = measuredOnly(staged.value, input.changedPaths);
   if (own.undo.length > 0) {
     const undone = await (0, import_git_2.git)(["update-index", "-z", "--index-info"], { ...options, stdin: own.undo });
-    if (undone.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(undone, `stage the changes of \`${input.branch}\``));
+    if (undone.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(undone, `stage the changes of \`${input.branch}\``));
   }
-  if (own.links.length > 0) return (0, import_dispatch6.err)(embeddedFault(own.links));
+  if (own.links.length > 0) return (0, import_dispatch7.err)(embeddedFault(own.links));
   const inSubmodule = await changedInSubmodule(input, { options, staged: own.changed });
-  if (inSubmodule !== null) return (0, import_dispatch6.err)(inSubmodule);
+  if (inSubmodule !== null) return (0, import_dispatch7.err)(inSubmodule);
   const tree = await (0, import_git_2.git)(["write-tree"], options);
-  if (tree.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(tree, `write the tree of \`${input.branch}\``));
-  return (0, import_dispatch6.ok)({ tree: tree.stdout.trim(), changed: own.changed });
+  if (tree.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(tree, `write the tree of \`${input.branch}\``));
+  return (0, import_dispatch7.ok)({ tree: tree.stdout.trim(), changed: own.changed });
 }
 function measuredOnly(staged, measured) {
   if (measured === void 0 || measured.includes(".")) return { ...staged, undo: Buffer.alloc(0) };
@@ -1010,18 +1011,18 @@ async function commitTree(input, o) {
       stdin: `${input.message}
 `
     });
-    if (made.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(made, `commit the work of \`${input.branch}\``));
+    if (made.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(made, `commit the work of \`${input.branch}\``));
     commit = made.stdout.trim();
   }
   if (commit !== tip) {
     const set = await (0, import_git_2.git)(["update-ref", ref, commit, tip ?? "0".repeat(commit.length)], { cwd: input.repo });
-    if (set.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(set, `move the branch \`${input.branch}\``));
+    if (set.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(set, `move the branch \`${input.branch}\``));
   }
   if (headOf(o.gitDir) !== ref) {
     const attached = await (0, import_git_2.git)(["symbolic-ref", "HEAD", ref], { cwd: input.repo, gitDir: o.gitDir });
-    if (attached.exitCode !== 0) return (0, import_dispatch6.err)(gitFault(attached, `put HEAD back on \`${input.branch}\``));
+    if (attached.exitCode !== 0) return (0, import_dispatch7.err)(gitFault(attached, `put HEAD back on \`${input.branch}\``));
   }
-  return (0, import_dispatch6.ok)({ commit, notes });
+  return (0, import_dispatch7.ok)({ commit, notes });
 }
 async function chooseParent(input, tip, head) {
   const { repo, baseCommit } = input;
@@ -1057,7 +1058,7 @@ async function commitPreview(o) {
     const staged = await stagedChanges(options, `refs/heads/${o.branch}`);
     return added.exitCode === 0 && staged.ok ? staged.value.changed : ["."];
   } finally {
-    (0, import_dispatch5.rmSync)(indexFile, { force: true });
+    (0, import_dispatch6.rmSync)(indexFile, { force: true });
   }
 }
 module.exports = {

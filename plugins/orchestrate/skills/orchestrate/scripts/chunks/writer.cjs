@@ -28,10 +28,10 @@ var import_dispatch18 = require("./dispatch.cjs");
 var import_dispatch19 = require("./dispatch.cjs");
 var import_dispatch20 = require("./dispatch.cjs");
 var import_dispatch21 = require("./dispatch.cjs");
+var import_dispatch22 = require("./dispatch.cjs");
 var import_node_path4 = require("node:path");
 var import_node_path5 = require("node:path");
 var import_node_path6 = require("node:path");
-var import_dispatch22 = require("./dispatch.cjs");
 var import_dispatch23 = require("./dispatch.cjs");
 var import_dispatch24 = require("./dispatch.cjs");
 var import_dispatch25 = require("./dispatch.cjs");
@@ -46,6 +46,8 @@ var import_dispatch33 = require("./dispatch.cjs");
 var import_dispatch34 = require("./dispatch.cjs");
 var import_dispatch35 = require("./dispatch.cjs");
 var import_dispatch36 = require("./dispatch.cjs");
+var import_dispatch37 = require("./dispatch.cjs");
+var import_dispatch38 = require("./dispatch.cjs");
 var import_node_path7 = require("node:path");
 var import_node_path8 = require("node:path");
 var systemDisk = {
@@ -1005,25 +1007,25 @@ function acquireLock(o) {
   const disk = o.disk ?? systemDisk;
   const self = o.self ?? (0, import_dispatch12.identityOf)(process.pid);
   const path = (0, import_node_path4.join)(o.runDir, import_dispatch16.RUN_FILES.lock);
-  const temp = `${path}.${ownMark(self)}.${(0, import_dispatch17.randomBytes)(8).toString("hex")}.tmp`;
+  const temp = `${path}.${ownMark(self)}.${(0, import_dispatch19.randomBytes)(8).toString("hex")}.tmp`;
   const mine = Buffer.from(
-    `${JSON.stringify({ ...self, token: (0, import_dispatch17.randomUUID)(), since: (0, import_dispatch13.isoTime)(o.clock.now()) })}
+    `${JSON.stringify({ ...self, token: (0, import_dispatch19.randomUUID)(), since: (0, import_dispatch13.isoTime)(o.clock.now()) })}
 `
   );
   try {
     writeNew(disk, temp, mine);
     try {
       const refusal = take({ disk, path, temp, mine });
-      if (refusal !== null) return (0, import_dispatch21.err)(refusal);
+      if (refusal !== null) return (0, import_dispatch22.err)(refusal);
     } finally {
       disk.remove(temp);
     }
     sweep(disk, o.runDir, self);
     disk.syncDirNow(o.runDir);
   } catch (error) {
-    return (0, import_dispatch21.err)({ code: "io", owner: null, reason: (0, import_dispatch11.ioFault)("write", error, path).message });
+    return (0, import_dispatch22.err)({ code: "io", owner: null, reason: (0, import_dispatch11.ioFault)("write", error, path).message });
   }
-  return (0, import_dispatch21.ok)(held(disk, path, mine));
+  return (0, import_dispatch22.ok)(held(disk, path, mine));
 }
 function lockOwner(runDir, disk = systemDisk) {
   try {
@@ -1186,7 +1188,7 @@ var supervisorDir = (runDir, id) => (0, import_node_path5.join)(runDir, import_d
 function freezeGraph(runDir, supervisorRunId, graph) {
   const dir = supervisorDir(runDir, supervisorRunId);
   (0, import_dispatch17.ensureDir)(dir);
-  const hash = (0, import_dispatch17.createHash)("sha256");
+  const hash = (0, import_dispatch19.createHash)("sha256");
   (0, import_dispatch17.replaceFileInParts)((0, import_node_path5.join)(dir, import_dispatch16.RUN_FILES.graph), seenBy(hash, (0, import_dispatch17.piecesOfText)(graphTexts(graph))));
   return hash.digest("hex");
 }
@@ -1215,14 +1217,14 @@ function readGraph(runDir, digest2) {
     const { graph } = found;
     if (found.sha256 !== digest2 || graph === null) continue;
     if (graph.schemaVersion !== 1)
-      return (0, import_dispatch21.err)({
+      return (0, import_dispatch22.err)({
         code: "graph-schema",
         message: `\`${path}\` has schema version ${String(graph.schemaVersion)}; this version reads 1.`,
         fix: "Use the version of Orchestrate that started the run."
       });
-    return (0, import_dispatch21.ok)({ graph, path });
+    return (0, import_dispatch22.ok)({ graph, path });
   }
-  return (0, import_dispatch21.err)(
+  return (0, import_dispatch22.err)(
     seen === 0 ? {
       code: "graph-missing",
       message: `No graph.json below \`${runDir}/${import_dispatch16.RUN_FILES.supervisor}\`.`,
@@ -1238,21 +1240,21 @@ function shareGraph(path, runDir, supervisorRunId) {
   const target = (0, import_node_path5.join)(supervisorDir(runDir, supervisorRunId), import_dispatch16.RUN_FILES.graph);
   (0, import_dispatch17.ensureDir)(supervisorDir(runDir, supervisorRunId));
   try {
-    (0, import_dispatch20.linkSync)(path, target);
+    (0, import_dispatch21.linkSync)(path, target);
   } catch (error) {
-    if ((0, import_dispatch17.errorCode)(error) !== "EEXIST") (0, import_dispatch20.copyFileSync)(path, target);
+    if ((0, import_dispatch17.errorCode)(error) !== "EEXIST") (0, import_dispatch21.copyFileSync)(path, target);
   }
 }
 function graphFiles(runDir) {
   const dir = (0, import_node_path5.join)(runDir, import_dispatch16.RUN_FILES.supervisor);
   try {
-    return (0, import_dispatch20.readdirSync)(dir).sort().map((id) => (0, import_node_path5.join)(dir, id, import_dispatch16.RUN_FILES.graph));
+    return (0, import_dispatch21.readdirSync)(dir).sort().map((id) => (0, import_node_path5.join)(dir, id, import_dispatch16.RUN_FILES.graph));
   } catch {
     return [];
   }
 }
 function parseGraph(path) {
-  const hash = (0, import_dispatch17.createHash)("sha256");
+  const hash = (0, import_dispatch19.createHash)("sha256");
   try {
     const graph = graphOf((0, import_dispatch17.linesOfFile)(path, (piece) => hash.update(piece)));
     return { sha256: hash.digest("hex"), graph };
@@ -1284,10 +1286,63 @@ function sharing() {
     return job;
   };
 }
+function watchDir(path, onChange) {
+  let watcher = null;
+  try {
+    watcher = (0, import_dispatch21.watch)(path, () => onChange());
+    watcher.on("error", () => watcher?.close());
+  } catch {
+    watcher = null;
+  }
+  return { close: () => watcher?.close() };
+}
+function waitInDir(o) {
+  return new Promise((resolve, reject) => {
+    let watcher = null;
+    let nextLook = null;
+    let ended2 = false;
+    let lastLook = performance.now() + o.firstMs - o.restMs;
+    const end = (settle2) => {
+      ended2 = true;
+      watcher?.close();
+      clearTimeout(nextLook ?? void 0);
+      clearInterval(every);
+      clearTimeout(deadline);
+      settle2();
+    };
+    const look = () => {
+      nextLook = null;
+      lastLook = performance.now();
+      try {
+        const answer = o.look();
+        if (answer !== null) end(() => resolve(answer));
+      } catch (error) {
+        end(() => reject(error));
+      }
+    };
+    const soon = () => {
+      if (ended2 || nextLook !== null) return;
+      const wait2 = lastLook + o.restMs - performance.now();
+      if (wait2 <= 0) look();
+      else nextLook = setTimeout(look, wait2);
+    };
+    const every = setInterval(soon, o.everyMs);
+    const deadline = setTimeout(
+      () => {
+        look();
+        if (!ended2) end(() => resolve(null));
+      },
+      // Node fires longer timers at once.
+      Math.min(o.timeoutMs, 2147483647)
+    );
+    watcher = watchDir(o.dir, soon);
+    soon();
+  });
+}
 var sentence = (text) => /[.!?\u2026]$/.test(text) ? text : `${text}.`;
 var command = (input, argv) => ({
   argv: [...argv],
-  shell: ["node", input.script, ...argv].map((part) => (0, import_dispatch19.quoteShell)(part)).join(" ")
+  shell: ["node", input.script, ...argv].map((part) => (0, import_dispatch20.quoteShell)(part)).join(" ")
 });
 function blockOffer(input, { plan, job, code }) {
   switch (code) {
@@ -1304,7 +1359,7 @@ function blockOffer(input, { plan, job, code }) {
     case "no-harness":
       return null;
     default:
-      return (0, import_dispatch21.unreachable)(code);
+      return (0, import_dispatch22.unreachable)(code);
   }
 }
 function approvalOffer(input, plan, job) {
@@ -1657,65 +1712,12 @@ function exitCodeFor(input) {
   if (isSettled(state) && !isActionDue(input.actions)) return import_dispatch18.EXIT.settledWithFaults;
   return import_dispatch18.EXIT.actionDue;
 }
-function watchDir(path, onChange) {
-  let watcher = null;
-  try {
-    watcher = (0, import_dispatch20.watch)(path, () => onChange());
-    watcher.on("error", () => watcher?.close());
-  } catch {
-    watcher = null;
-  }
-  return { close: () => watcher?.close() };
-}
-function waitInDir(o) {
-  return new Promise((resolve, reject) => {
-    let watcher = null;
-    let nextLook = null;
-    let ended2 = false;
-    let lastLook = performance.now() + o.firstMs - o.restMs;
-    const end = (settle2) => {
-      ended2 = true;
-      watcher?.close();
-      clearTimeout(nextLook ?? void 0);
-      clearInterval(every);
-      clearTimeout(deadline);
-      settle2();
-    };
-    const look = () => {
-      nextLook = null;
-      lastLook = performance.now();
-      try {
-        const answer = o.look();
-        if (answer !== null) end(() => resolve(answer));
-      } catch (error) {
-        end(() => reject(error));
-      }
-    };
-    const soon = () => {
-      if (ended2 || nextLook !== null) return;
-      const wait2 = lastLook + o.restMs - performance.now();
-      if (wait2 <= 0) look();
-      else nextLook = setTimeout(look, wait2);
-    };
-    const every = setInterval(soon, o.everyMs);
-    const deadline = setTimeout(
-      () => {
-        look();
-        if (!ended2) end(() => resolve(null));
-      },
-      // Node fires longer timers at once.
-      Math.min(o.timeoutMs, 2147483647)
-    );
-    watcher = watchDir(o.dir, soon);
-    soon();
-  });
-}
 function viewRun(o) {
   const read = readRun(o.runDir);
-  if (!read.ok) return (0, import_dispatch23.err)(read.error);
+  if (!read.ok) return (0, import_dispatch24.err)(read.error);
   const graph = readGraph(o.runDir, read.value.state.graphSha256);
-  if (!graph.ok) return (0, import_dispatch23.err)(graph.error);
-  return (0, import_dispatch23.ok)({ ...viewOf(o, graph.value.graph, read.value.state), repairs: read.value.repairs });
+  if (!graph.ok) return (0, import_dispatch24.err)(graph.error);
+  return (0, import_dispatch24.ok)({ ...viewOf(o, graph.value.graph, read.value.state), repairs: read.value.repairs });
 }
 function viewOf(o, graph, state) {
   const coordinatorAlive = isCoordinated(o.runDir);
@@ -1738,12 +1740,12 @@ function viewOf(o, graph, state) {
 }
 function isCoordinated(runDir) {
   const owner = lockOwner(runDir);
-  return owner !== null && (0, import_dispatch22.liveness)(owner) !== "dead";
+  return owner !== null && (0, import_dispatch23.liveness)(owner) !== "dead";
 }
 function factsOfRun(graph, state) {
   const jobs = graph.jobs.flatMap((plan) => {
     const job = state.jobs[plan.id];
-    return job === void 0 ? [] : [{ plan, job, attempt: (0, import_dispatch24.currentAttempt)(state, plan.id) }];
+    return job === void 0 ? [] : [{ plan, job, attempt: (0, import_dispatch25.currentAttempt)(state, plan.id) }];
   });
   const checks = jobs.flatMap(({ attempt }) => attempt?.checks ?? []);
   return {
@@ -1774,7 +1776,7 @@ function count(keys, jobs, keyOf) {
 var isFault = ({ job }) => job.status === "failed" || job.status === "blocked" || job.status === "interrupted" || job.outcome === "rejected" || job.outcome === "failed" || job.outcome === "blocked";
 function mockShare(jobs, state) {
   const done = jobs.flatMap(({ attempt }) => attempt === null ? [] : [attempt.runtime]);
-  const mock = done.filter((runtime) => runtime === import_dispatch24.MOCK_RUNTIME).length;
+  const mock = done.filter((runtime) => runtime === import_dispatch25.MOCK_RUNTIME).length;
   if (mock === 0) return state.mock ? "some" : "none";
   return mock === done.length ? "all" : "some";
 }
@@ -1792,7 +1794,7 @@ function openQuestions(jobs, state) {
 function ranBelowFloor({ plan, attempt }) {
   if (attempt === null) return false;
   const used = plan.route.chain.find((member) => member.runtime === attempt.runtime);
-  return used !== void 0 && !(0, import_dispatch26.capabilityAtLeast)(used.capability, plan.capabilityFloor);
+  return used !== void 0 && !(0, import_dispatch27.capabilityAtLeast)(used.capability, plan.capabilityFloor);
 }
 function faultOf({
   job,
@@ -1804,7 +1806,7 @@ function faultOf({
   if (code == null) return null;
   return { code, detail: job.detail ?? attempt?.detail ?? "no further detail was recorded" };
 }
-var isReopenable = (code) => Object.hasOwn(import_dispatch25.REOPENABLE_BLOCKS, code);
+var isReopenable = (code) => Object.hasOwn(import_dispatch26.REOPENABLE_BLOCKS, code);
 var OFF = {
   "no-classifier": "no classifier in this run",
   "classifier-unavailable": "the classifier is not available on this host",
@@ -1874,8 +1876,8 @@ var POLL_MS = 250;
 var REST_MS = 25;
 var HEAD_BYTES = 80;
 function followRun(runDir, disk = systemDisk) {
-  const statePath = (0, import_node_path7.join)(runDir, import_dispatch34.RUN_FILES.state);
-  const journalPath = (0, import_node_path7.join)(runDir, import_dispatch34.RUN_FILES.journal);
+  const statePath = (0, import_node_path7.join)(runDir, import_dispatch36.RUN_FILES.state);
+  const journalPath = (0, import_node_path7.join)(runDir, import_dispatch36.RUN_FILES.journal);
   let state;
   let stateId = "";
   let offset = 0;
@@ -1885,7 +1887,7 @@ function followRun(runDir, disk = systemDisk) {
   const reload = () => {
     stateId = identity();
     const found = load(runDir, disk);
-    if (!found.ok) throw new import_dispatch28.StateFaultError(found.error);
+    if (!found.ok) throw new import_dispatch29.StateFaultError(found.error);
     state = found.value.state;
     offset = found.value.journalNext;
     seal = found.value.journalSeal;
@@ -1915,7 +1917,7 @@ function followRun(runDir, disk = systemDisk) {
   let polledAt = Number.NEGATIVE_INFINITY;
   const poll = () => {
     const before = state.seq;
-    polledAt = import_dispatch31.systemClock.mono();
+    polledAt = import_dispatch33.systemClock.mono();
     if (identity() !== stateId || !readOn()) reload();
     return state.seq !== before;
   };
@@ -1926,7 +1928,7 @@ function followRun(runDir, disk = systemDisk) {
     poll,
     async changed(timeoutMs, restMs = REST_MS) {
       const look = () => closed ? false : poll() ? true : null;
-      const firstMs = Math.max(0, polledAt + restMs - import_dispatch31.systemClock.mono());
+      const firstMs = Math.max(0, polledAt + restMs - import_dispatch33.systemClock.mono());
       const seen = await waitInDir({
         dir: runDir,
         look,
@@ -1949,7 +1951,7 @@ function createProgress(graph, print) {
   const seen = /* @__PURE__ */ new Map();
   let seq = -1;
   let troubles = 0;
-  let counted = 0;
+  let counted2 = 0;
   return (state) => {
     if (state.seq === seq) return;
     seq = state.seq;
@@ -1970,8 +1972,8 @@ function createProgress(graph, print) {
         print(`[${ended2}/${graph.jobs.length}] ${job.id}: ${text}`);
     }
     const tenth = Math.floor(ended2 * 10 / graph.jobs.length);
-    if (!small && tenth > counted) {
-      counted = tenth;
+    if (!small && tenth > counted2) {
+      counted2 = tenth;
       print(`[${ended2}/${graph.jobs.length}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
     }
   };
@@ -2116,7 +2118,7 @@ function completionBlock(input) {
   const lines = [
     `run: ${state.status}${mock}`,
     `spec: ${shortPath(graph.specPath ?? "given inline")}`,
-    `report: ${goesOn(state) ? "not written yet: it is at each pause and at the end" : shortPath((0, import_node_path8.join)(runDir, import_dispatch34.RUN_FILES.report))}`,
+    `report: ${goesOn(state) ? "not written yet: it is at each pause and at the end" : shortPath((0, import_node_path8.join)(runDir, import_dispatch36.RUN_FILES.report))}`,
     `jobs: ${status.success} success, ${status.failed} failed, ${status.blocked} blocked${going === 0 ? "" : `, ${going} not finished`} (${facts.jobs.length} in all); ${facts.outcome.accepted} accepted`,
     `arbiter: ${arbiterLine(state, facts)}`,
     `accepted without C3: ${facts.acceptedWithoutC3} of ${facts.jobs.length}`,
@@ -2142,26 +2144,49 @@ function shortPath(path) {
   return short;
 }
 function arbiterLine(state, facts) {
-  const last = state.arbiters.filter((arbiter) => arbiter.status === "answered").at(-1);
-  const said = last === void 0 ? "nobody has judged" : `${last.overall ?? "no verdict"} by ${last.arbiterId} (${last.via}, ${last.independence ?? "independence unknown"})`;
   const waiting = facts.undecided.length;
-  return waiting === 0 ? said : `${said}; ${waiting} finished ${waiting === 1 ? "job waits" : "jobs wait"} for an independent verdict`;
+  const said = [...saidBy(state)];
+  const parts = said.slice(0, ARBITERS_SHOWN).map(([arbiter, jobIds]) => {
+    const which = said.length === 1 ? "" : ` for ${counted(jobIds.length, "job")}`;
+    const held2 = jobIds.filter((id) => state.jobs[id]?.outcome !== "accepted").length;
+    const but = arbiter.overall === "pass" && held2 > 0 ? `, yet ${held2} not accepted` : "";
+    return `${arbiter.overall ?? "no verdict"} by ${arbiter.arbiterId} (${arbiter.via}, ${arbiter.independence ?? "independence unknown"})${which}${but}`;
+  });
+  if (said.length > ARBITERS_SHOWN) parts.push(`${said.length - ARBITERS_SHOWN} more in the report`);
+  if (said.length === 0) parts.push("nobody has judged");
+  if (waiting > 0)
+    parts.push(`${waiting} finished ${waiting === 1 ? "job waits" : "jobs wait"} for an independent verdict`);
+  return parts.join("; ");
 }
+var ARBITERS_SHOWN = 3;
+function saidBy(state) {
+  const last = /* @__PURE__ */ new Map();
+  for (const arbiter of state.arbiters)
+    if (arbiter.status === "answered") {
+      for (const { jobId, attempt } of arbiter.attempts)
+        if ((0, import_dispatch30.currentAttempt)(state, jobId)?.attempt === attempt) last.set(jobId, arbiter);
+    }
+  const jobs = new Map(state.arbiters.map((arbiter) => [arbiter, []]));
+  for (const [jobId, arbiter] of last) jobs.get(arbiter)?.push(jobId);
+  for (const [arbiter, own] of jobs) if (own.length === 0) jobs.delete(arbiter);
+  return jobs;
+}
+var counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 function openRun(ctx, which) {
-  const found = (0, import_dispatch30.findRunDir)({ which, root: (0, import_dispatch33.workspaceRoot)(ctx.env.cwd), cwd: ctx.env.cwd });
+  const found = (0, import_dispatch32.findRunDir)({ which, root: (0, import_dispatch35.workspaceRoot)(ctx.env.cwd), cwd: ctx.env.cwd });
   if (!found.ok)
-    return (0, import_dispatch36.err)(
-      (0, import_dispatch32.failure)(import_dispatch35.EXIT.usage, [
+    return (0, import_dispatch38.err)(
+      (0, import_dispatch34.failure)(import_dispatch37.EXIT.usage, [
         { severity: "error", code: found.error.code, message: found.error.message, fix: found.error.fix }
       ])
     );
-  const view = viewRun({ runDir: found.value.path, script: (0, import_dispatch29.scriptOf)(ctx) });
-  return view.ok ? (0, import_dispatch36.ok)(view.value) : (0, import_dispatch36.err)(unreadable(view.error));
+  const view = viewRun({ runDir: found.value.path, script: (0, import_dispatch31.scriptOf)(ctx) });
+  return view.ok ? (0, import_dispatch38.ok)(view.value) : (0, import_dispatch38.err)(unreadable(view.error));
 }
 function unreadable(fault) {
   const hint = "hint" in fault ? fault.hint : fault.fix;
   const { code, message } = fault;
-  return (0, import_dispatch32.failure)(import_dispatch35.EXIT.environment, [
+  return (0, import_dispatch34.failure)(import_dispatch37.EXIT.environment, [
     { severity: "error", code, message, ...hint === null ? {} : { fix: hint } }
   ]);
 }
@@ -2170,7 +2195,7 @@ async function attachAndReport(ctx, o) {
   const end = await attach({
     runDir: o.view.runDir,
     graph: o.view.graph,
-    script: (0, import_dispatch29.scriptOf)(ctx),
+    script: (0, import_dispatch31.scriptOf)(ctx),
     clock: ctx.clock,
     until: o.until,
     timeoutMs: o.timeoutMs,
@@ -2178,7 +2203,7 @@ async function attachAndReport(ctx, o) {
     onState: progress
   });
   const own = o.coordinator === null ? null : await exitIfGone(o.coordinator, end);
-  const after = viewRun({ runDir: o.view.runDir, script: (0, import_dispatch29.scriptOf)(ctx) });
+  const after = viewRun({ runDir: o.view.runDir, script: (0, import_dispatch31.scriptOf)(ctx) });
   if (!after.ok) return unreadable(after.error);
   return standing(ctx, after.value, { end, coordinatorExit: own, coordinator: o.coordinator });
 }
@@ -2190,18 +2215,18 @@ async function exitIfGone(coordinator, end) {
   ]);
 }
 function standing(ctx, view, o) {
-  const lastWords = () => o.coordinator === null ? (0, import_dispatch27.lastLine)(view.runDir) : o.coordinator.lastWords();
+  const lastWords = () => o.coordinator === null ? (0, import_dispatch28.lastLine)(view.runDir) : o.coordinator.lastWords();
   const diagnostics = [];
   let exitCode = view.exitCode;
-  if (o.end === "detached") exitCode = import_dispatch35.EXIT.detached;
+  if (o.end === "detached") exitCode = import_dispatch37.EXIT.detached;
   else if (o.end === "interrupted")
-    exitCode = o.coordinatorExit === import_dispatch35.EXIT.detached ? import_dispatch35.EXIT.detached : import_dispatch35.EXIT.interrupted;
-  else if (o.end === "timeout") exitCode = import_dispatch35.EXIT.actionDue;
-  else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === import_dispatch35.EXIT.environment) {
-    exitCode = import_dispatch35.EXIT.environment;
+    exitCode = o.coordinatorExit === import_dispatch37.EXIT.detached ? import_dispatch37.EXIT.detached : import_dispatch37.EXIT.interrupted;
+  else if (o.end === "timeout") exitCode = import_dispatch37.EXIT.actionDue;
+  else if ((o.end === "settled" || o.end === "due") && o.coordinatorExit === import_dispatch37.EXIT.environment) {
+    exitCode = import_dispatch37.EXIT.environment;
     diagnostics.push(stoppedDiagnostic(ctx, view.runDir, lastWords()));
   } else if (o.end === "coordinator-gone") {
-    exitCode = o.coordinatorExit === import_dispatch35.EXIT.environment ? import_dispatch35.EXIT.environment : o.coordinatorExit === import_dispatch35.EXIT.owned ? import_dispatch35.EXIT.owned : import_dispatch35.EXIT.detached;
+    exitCode = o.coordinatorExit === import_dispatch37.EXIT.environment ? import_dispatch37.EXIT.environment : o.coordinatorExit === import_dispatch37.EXIT.owned ? import_dispatch37.EXIT.owned : import_dispatch37.EXIT.detached;
     diagnostics.push(goneDiagnostic(ctx, view.runDir, { exitCode, words: lastWords() }));
   }
   return {
@@ -2214,19 +2239,19 @@ function standing(ctx, view, o) {
 }
 function goneDiagnostic(ctx, runDir, o) {
   const { exitCode, words } = o;
-  const why = exitCode === import_dispatch35.EXIT.owned ? "Another coordinator owns the run." : "The coordinator ended before the run did; nothing recorded is lost.";
+  const why = exitCode === import_dispatch37.EXIT.owned ? "Another coordinator owns the run." : "The coordinator ended before the run did; nothing recorded is lost.";
   return {
     severity: "error",
-    code: exitCode === import_dispatch35.EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
+    code: exitCode === import_dispatch37.EXIT.owned ? "owned-elsewhere" : "coordinator-gone",
     message: `${why}${words === null ? "" : ` ${words}`}`,
-    fix: (0, import_dispatch29.ownCommand)(ctx, exitCode === import_dispatch35.EXIT.owned ? "wait" : "resume", runDir)
+    fix: (0, import_dispatch31.ownCommand)(ctx, exitCode === import_dispatch37.EXIT.owned ? "wait" : "resume", runDir)
   };
 }
 var onceCoordinated = (ctx, view) => nextActions({
   graph: view.graph,
   state: { ...view.state, status: "running" },
   runDir: view.runDir,
-  script: (0, import_dispatch29.scriptOf)(ctx),
+  script: (0, import_dispatch31.scriptOf)(ctx),
   coordinatorAlive: true
 }).actions;
 function summaryOf(view) {
@@ -2247,14 +2272,14 @@ function summaryOf(view) {
       rejected: count2((j) => j.outcome === "rejected")
     },
     mock: view.state.mock,
-    report: `${view.runDir}/${import_dispatch34.RUN_FILES.report}`
+    report: `${view.runDir}/${import_dispatch36.RUN_FILES.report}`
   };
 }
 var stoppedDiagnostic = (ctx, runDir, words) => ({
   severity: "error",
   code: "coordinator-stopped",
   message: `Everything up to this state is recorded, but the coordinator could not finish. ${words ?? ""}`.trim(),
-  fix: (0, import_dispatch29.ownCommand)(ctx, "resume", runDir)
+  fix: (0, import_dispatch31.ownCommand)(ctx, "resume", runDir)
 });
 module.exports = {
   acquireLock: acquireLock,
