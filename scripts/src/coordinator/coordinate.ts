@@ -125,6 +125,7 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
       type: "run",
       patch: {
         supervisorRunId: s.supervisorRunId,
+        ...(eventsUncounted(s.store.state) ? { events: null } : {}),
         ...(settled ? {} : { status: "running", reason: null, endedAt: null }),
       },
     },
@@ -151,6 +152,10 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
   if (stale.length > 0)
     await s.commit([...stale, { type: "run", patch: { status: "running", reason: null, endedAt: null } }]);
 }
+
+/** An earlier coordinator died before it could add what it observed, or was of a version that did not. */
+const eventsUncounted = ({ status, events }: Session["store"]["state"]): boolean =>
+  status === "running" || (status !== "preparing" && events === undefined);
 
 /** What a resume lifts by itself: a quota, and the blocks of jobs that have a route now. */
 function lookedAgain(s: MutableSession, job: PlanJob, state: Job): JournalRecord[] {

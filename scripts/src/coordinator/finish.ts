@@ -48,11 +48,25 @@ export async function recordEnd(s: Session, end: EndKind): Promise<void> {
         reason,
         endedAt: settled ? isoTime(s.clock.now()) : null,
         mock: s.store.state.mock || usedMock(s),
+        events: eventTotals(s),
       },
     },
   ]);
   await s.store.snapshot();
   traceRunEnd(s);
+}
+
+/** Recorded, so that any later report says the same without reading what many coordinators observed. */
+function eventTotals(s: Session): NonNullable<State["events"]> | null {
+  const before = s.store.state.events;
+  if (before === null) return null;
+  s.events.flush();
+  const { written, dropped, unknown } = s.events.status();
+  return {
+    written: (before?.written ?? 0) + written,
+    dropped: (before?.dropped ?? 0) + dropped,
+    unknown: (before?.unknown ?? 0) + unknown,
+  };
 }
 
 const usedMock = (s: Session): boolean =>
@@ -80,7 +94,6 @@ export async function writeReports(s: Session): Promise<void> {
     script,
     next: actions,
     nextOmitted: omitted,
-    events: s.events.status(),
     kept: keptBeside(s.runDir, s.graph),
     trace,
     now: s.clock.now(),

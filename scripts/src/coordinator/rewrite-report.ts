@@ -18,7 +18,6 @@ export async function rewriteReport(o: { view: RunView; script: string; now: num
     inventory: inventory.ok ? inventory.value : null,
     runDir: view.runDir,
     script: o.script,
-    events: null,
     kept: keptBeside(view.runDir, view.graph),
     trace: traceStatusOf(join(view.runDir, RUN_FILES.trace), { open: view.coordinatorAlive }),
     now: o.now,

@@ -70,7 +70,7 @@ export function buildReport(input: ReportInput): ReportModel {
       openQuestionsSection(sections),
       detailsSection(sections),
       costSection(sections),
-      evidenceSection({ ...sections, trace: input.trace, events: input.events ?? null }),
+      evidenceSection({ ...sections, trace: input.trace }),
       onboardingSection(sections),
       sessionsSection(sections),
       reproduceSection({ ...sections, script: input.script }),

@@ -10,12 +10,6 @@ export interface TraceSummary {
   readonly reason: string | null;
 }
 
-export interface EventSummary {
-  readonly written: number;
-  readonly dropped: number;
-  readonly unknown: number;
-}
-
 /** One step by which accepted work went into a branch of the user's. */
 export interface KeptIntegration {
   readonly repo: string;
@@ -42,7 +36,6 @@ export interface ReportInput {
   /** Path of orchestrate.mjs, for the commands that the report shows. */
   readonly script: string;
   readonly trace: TraceSummary;
-  readonly events?: EventSummary | null;
   /** Absent: nobody looked. */
   readonly kept?: KeptBeside;
   /** What `next` offers now, and how much more; absent: nobody asked. */

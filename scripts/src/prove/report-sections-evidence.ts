@@ -3,7 +3,7 @@ import type { Onboarding } from "../core/generated/state.ts";
 import { quoteShell } from "../core/shell-quote.ts";
 import { MOCK_RUNTIME } from "./current-attempt.ts";
 import type { JobFacts } from "./report-facts.ts";
-import type { EventSummary, KeptBeside, TraceSummary } from "./report-input.ts";
+import type { KeptBeside, TraceSummary } from "./report-input.ts";
 import {
   type Block,
   code,
@@ -230,21 +230,20 @@ export function traceInline(trace: TraceSummary): Inline {
 
 const reasonOf = (trace: TraceSummary): string => (trace.reason === null ? "" : ` (${trace.reason})`);
 
-export function evidenceSection(
-  input: SectionInput & { readonly trace: TraceSummary; readonly events: EventSummary | null },
-): Section {
-  const { inventory, state, events } = input;
+/** What the last coordinator that stopped had recorded; one that is still at work, or died, counts only in its memory. */
+function eventsLine({ status, events }: SectionInput["state"]): string {
+  if (events === null) return "not counted, because a coordinator ended before it could record how many";
+  if (status === "running" || status === "preparing") return "not counted until the run pauses or ends";
+  if (events === undefined) return "not counted";
+  return `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`;
+}
+
+export function evidenceSection(input: SectionInput & { readonly trace: TraceSummary }): Section {
+  const { inventory, state } = input;
   const records = inventory?.records ?? [];
   const items: Inline[] = [
     [text("Trace: "), ...traceInline(input.trace)],
-    [
-      text("Events: "),
-      text(
-        events === null
-          ? "not counted"
-          : `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`,
-      ),
-    ],
+    [text("Events: "), text(eventsLine(state))],
     [text("Decision plane: "), text(planeLine(state))],
     [text("Credentials: "), text(credentialsLine(state))],
     [text("Benchmarks: "), ...benchmarksInline(input)],

@@ -1,10 +1,10 @@
 /** report.md: what happened, for an agent and for people who read text. */
 import { buildReport } from "./report-build.ts";
-import type { EventSummary, ReportInput, TraceSummary } from "./report-input.ts";
+import type { ReportInput, TraceSummary } from "./report-input.ts";
 import type { Block, Inline, ReportModel, Span } from "./report-model.ts";
 import { markdownCode, markdownFence, markdownLine, markdownText } from "./report-text.ts";
 
-export type { EventSummary, ReportInput, TraceSummary };
+export type { ReportInput, TraceSummary };
 
 /** Text of agents, specs and runtimes is data: it can be no heading, row, link, HTML or terminal escape of the report. */
 export const renderReport = (input: ReportInput): string => markdown(buildReport(input));

@@ -18,6 +18,7 @@ export type RunPatch = Partial<
     | "harness"
     | "graphSha256"
     | "plane"
+    | "events"
   >
 >;
 export type JobPatch = Partial<

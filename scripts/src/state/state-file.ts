@@ -143,6 +143,7 @@ const MEMBERS: Readonly<Record<keyof Required<State>, true>> = {
   onboarding: true,
   jobs: true,
   plane: true,
+  events: true,
   crc: true,
 };
 

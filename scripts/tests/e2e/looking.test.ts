@@ -1,5 +1,5 @@
 /** The commands that look at a run: what each shows, page by page and line by line, and that none of them drives the terminal. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { throwawayRepo } from "../support/throwaway-repo.ts";
@@ -117,6 +117,27 @@ describe("looking at a run", () => {
     const mine = (await page("--job", "talks")).slice(0, -1);
     expect(mine.length).toBeGreaterThan(0);
     expect(new Set(mine.map((event) => event.jobId))).toEqual(new Set(["talks"]));
+  });
+
+  it("counts the events of all coordinators in the report, and says the same whenever it is written again", async () => {
+    const { path } = workspace();
+    const runDir = runDirOf(await tool().json(["run", "jobs.json"], { cwd: path }));
+    const line = () => /^- Events: (.*)$/m.exec(readFileSync(join(runDir, "report.md"), "utf8"))?.[1];
+    const counted = async () => {
+      const listed = await tool().run(["events", "--json", "--limit", "1000"], { cwd: path });
+      return listed.stdout.trimEnd().split("\n").length - 1;
+    };
+    const first = await counted();
+    const says = (written: number) => `${written} written, 0 dropped, 0 that no adapter could read`;
+    expect(line()).toBe(says(first));
+    expect((await tool().run(["report"], { cwd: path })).code).toBe(0);
+    expect(line()).toBe(says(first));
+    await tool().json(["resume", "--retry", "fails"], { cwd: path });
+    const both = await counted();
+    expect(both).toBeGreaterThan(first);
+    expect(line()).toBe(says(both));
+    await tool().run(["report"], { cwd: path });
+    expect(line()).toBe(says(both));
   });
 
   it("names the jobs there are when one is asked for that is not", async () => {

@@ -124,7 +124,6 @@ export function runWith(text: string): ReportInput {
     runDir: `/run/${text}`,
     script: "/skill/orchestrate.mjs",
     trace: { status: "complete", records: 1, lost: 0, reason: text },
-    events: { written: 1, dropped: 0, unknown: 0 },
     next: [next],
     nextOmitted: 0,
     now: NOW,

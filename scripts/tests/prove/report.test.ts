@@ -318,6 +318,20 @@ describe("report.md", () => {
     );
   });
 
+  it("says how much was observed, and why that is not known", () => {
+    const of = (over: Partial<ReportInput["state"]>): string =>
+      /^- Events: (.*)$/m.exec(
+        report(graphOf([planJob("a")]), { ...stateOf({ a: jobOf([]) }), ...over }),
+      )?.[1] ?? "";
+    const events = { written: 24, dropped: 2, unknown: 1 };
+    expect(of({ status: "ended", events })).toBe("24 written, 2 dropped, 1 that no adapter could read");
+    expect(of({ status: "ended" })).toBe("not counted");
+    expect(of({ status: "running", events })).toBe("not counted until the run pauses or ends");
+    expect(of({ status: "ended", events: null })).toBe(
+      "not counted, because a coordinator ended before it could record how many",
+    );
+  });
+
   it("gives commands that reproduce it, quoted for a shell", () => {
     const failed = jobOf([attemptOf({ status: "failed" })], {
       status: "failed",

@@ -77,6 +77,10 @@ export interface State {
    */
   plane?: Plane | null;
   /**
+   * observations of all coordinators, added up whenever one stops. Null: one died before it could add its own. Absent: none has stopped yet, or an older run
+   */
+  events?: EventTotals | null;
+  /**
    * runtimes that were set up for this run, or tried to be; absent: none
    */
   onboarding?: Onboarding[];
@@ -429,6 +433,18 @@ export interface Plane {
    * which clause does not hold
    */
   calibrationDetail: string | null;
+}
+/**
+ * This interface was referenced by `State`'s JSON-Schema
+ * via the `definition` "EventTotals".
+ */
+export interface EventTotals {
+  written: number;
+  dropped: number;
+  /**
+   * of those: lines that no adapter could read
+   */
+  unknown: number;
 }
 /**
  * This interface was referenced by `State`'s JSON-Schema
