@@ -1388,12 +1388,24 @@ async function recordEnd(s, end) {
         status,
         reason,
         endedAt: settled ? (0, import_dispatch10.isoTime)(s.clock.now()) : null,
-        mock: s.store.state.mock || usedMock(s)
+        mock: s.store.state.mock || usedMock(s),
+        events: eventTotals(s)
       }
     }
   ]);
   await s.store.snapshot();
   (0, import_judge.traceRunEnd)(s);
+}
+function eventTotals(s) {
+  const before = s.store.state.events;
+  if (before === null) return null;
+  s.events.flush();
+  const { written, dropped, unknown } = s.events.status();
+  return {
+    written: (before?.written ?? 0) + written,
+    dropped: (before?.dropped ?? 0) + dropped,
+    unknown: (before?.unknown ?? 0) + unknown
+  };
 }
 var usedMock = (s) => Object.values(s.store.state.jobs).some(
   (job) => job.attemptRecords.some((attempt) => attempt.runtime === "mock")
@@ -1417,7 +1429,6 @@ async function writeReports(s) {
     script,
     next: actions,
     nextOmitted: omitted,
-    events: s.events.status(),
     kept: (0, import_rewrite_report.keptBeside)(s.runDir, s.graph),
     trace,
     now: s.clock.now()
@@ -3195,6 +3206,7 @@ async function start(s, o) {
       type: "run",
       patch: {
         supervisorRunId: s.supervisorRunId,
+        ...eventsUncounted(s.store.state) ? { events: null } : {},
         ...settled ? {} : { status: "running", reason: null, endedAt: null }
       }
     }
@@ -3221,6 +3233,7 @@ async function start(s, o) {
   if (stale.length > 0)
     await s.commit([...stale, { type: "run", patch: { status: "running", reason: null, endedAt: null } }]);
 }
+var eventsUncounted = ({ status, events }) => status === "running" || status !== "preparing" && events === void 0;
 function lookedAgain(s, job, state) {
   const changed = s.refreshed?.authChanged.find((one) => one.jobId === job.id);
   if (changed !== void 0 && state.status === "queued")

@@ -533,17 +533,18 @@ function traceInline(trace) {
   ];
 }
 var reasonOf = (trace) => trace.reason === null ? "" : ` (${trace.reason})`;
+function eventsLine({ status, events }) {
+  if (events === null) return "not counted, because a coordinator ended before it could record how many";
+  if (status === "running" || status === "preparing") return "not counted until the run pauses or ends";
+  if (events === void 0) return "not counted";
+  return `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`;
+}
 function evidenceSection(input) {
-  const { inventory, state, events } = input;
+  const { inventory, state } = input;
   const records = inventory?.records ?? [];
   const items2 = [
     [text("Trace: "), ...traceInline(input.trace)],
-    [
-      text("Events: "),
-      text(
-        events === null ? "not counted" : `${events.written} written, ${events.dropped} dropped, ${events.unknown} that no adapter could read`
-      )
-    ],
+    [text("Events: "), text(eventsLine(state))],
     [text("Decision plane: "), text((0, import_writer.planeLine)(state))],
     [text("Credentials: "), text((0, import_writer.credentialsLine)(state))],
     [text("Benchmarks: "), ...benchmarksInline(input)],
@@ -913,7 +914,7 @@ function buildReport(input) {
       openQuestionsSection(sections),
       detailsSection(sections),
       costSection(sections),
-      evidenceSection({ ...sections, trace: input.trace, events: input.events ?? null }),
+      evidenceSection({ ...sections, trace: input.trace }),
       onboardingSection(sections),
       sessionsSection(sections),
       reproduceSection({ ...sections, script: input.script })
@@ -5622,7 +5623,6 @@ async function rewriteReport(o) {
     inventory: inventory.ok ? inventory.value : null,
     runDir: view.runDir,
     script: o.script,
-    events: null,
     kept: keptBeside(view.runDir, view.graph),
     trace: (0, import_trace_validate.traceStatusOf)((0, import_node_path2.join)(view.runDir, import_dispatch9.RUN_FILES.trace), { open: view.coordinatorAlive }),
     now: o.now,

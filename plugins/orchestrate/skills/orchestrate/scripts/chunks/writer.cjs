@@ -269,6 +269,7 @@ var MEMBERS = {
   onboarding: true,
   jobs: true,
   plane: true,
+  events: true,
   crc: true
 };
 function checkSeal(bytes) {
