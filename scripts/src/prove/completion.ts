@@ -5,7 +5,7 @@ import type { Graph, State } from "../core/runtime.ts";
 import { currentAttempt } from "./current-attempt.ts";
 import { factsOfRun, type RunFacts } from "./report-facts.ts";
 import { credentialsLine, planeLine } from "./report-plane.ts";
-import { plainText } from "./report-text.ts";
+import { plainText, plural } from "./report-text.ts";
 
 export const COMPLETION_MAX_BYTES = 1_200;
 
@@ -64,7 +64,7 @@ function arbiterLine(state: State, facts: RunFacts): string {
   const waiting = facts.undecided.length;
   const said = [...saidBy(state)];
   const parts = said.slice(0, ARBITERS_SHOWN).map(([arbiter, jobIds]) => {
-    const which = said.length === 1 ? "" : ` for ${counted(jobIds.length, "job")}`;
+    const which = said.length === 1 ? "" : ` for ${plural(jobIds.length, "job")}`;
     const held = jobIds.filter((id) => state.jobs[id]?.outcome !== "accepted").length;
     const but = arbiter.overall === "pass" && held > 0 ? `, yet ${held} not accepted` : "";
     return `${arbiter.overall ?? "no verdict"} by ${arbiter.arbiterId} (${arbiter.via}, ${arbiter.independence ?? "independence unknown"})${which}${but}`;
@@ -90,5 +90,3 @@ function saidBy(state: State): ReadonlyMap<Arbiter, readonly string[]> {
   for (const [arbiter, own] of jobs) if (own.length === 0) jobs.delete(arbiter);
   return jobs;
 }
-
-const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,7 +1,8 @@
 /** The nine questions that every report answers, each with who answered it. */
 import type { Graph, Inventory, State } from "../core/runtime.ts";
 import { factsOfRun, type RunFacts } from "./report-facts.ts";
-import { type Inline, idList, plural, type Tone, text } from "./report-model.ts";
+import { type Inline, idList, type Tone, text } from "./report-model.ts";
+import { plural } from "./report-text.ts";
 
 interface NineQuestion {
   readonly id: string;

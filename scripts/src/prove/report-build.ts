@@ -8,7 +8,6 @@ import {
   type Inline,
   idList,
   notice,
-  plural,
   type ReportModel,
   strong,
   type Tone,
@@ -34,6 +33,7 @@ import {
 } from "./report-sections-evidence.ts";
 import { detailsSection, jobsSection } from "./report-sections-jobs.ts";
 import { dueSection, reproduceSection } from "./report-sections-next.ts";
+import { plural } from "./report-text.ts";
 
 const STATUS_WORDS: Readonly<Record<State["status"], { readonly words: string; readonly tone: Tone }>> = {
   preparing: { words: "The run is being prepared; this is a snapshot.", tone: "waiting" },

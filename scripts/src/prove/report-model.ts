@@ -88,6 +88,3 @@ export function idList(ids: readonly string[], max = 12): Inline {
   const shown = joined(ids.slice(0, max).map((id) => [code(id)]));
   return ids.length > max ? [...shown, text(` and ${ids.length - max} more`)] : shown;
 }
-
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;

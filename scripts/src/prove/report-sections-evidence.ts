@@ -13,7 +13,6 @@ import {
   joined,
   list,
   paragraph,
-  plural,
   rich,
   type Section,
   strong,
@@ -23,6 +22,7 @@ import {
 } from "./report-model.ts";
 import { credentialsLine, planeLine } from "./report-plane.ts";
 import { boundedList, boundedTable, REPORT_LIMITS, type SectionInput } from "./report-sections.ts";
+import { plural } from "./report-text.ts";
 
 /** Branches of accepted work that nobody has merged, what was merged, and edits that are in the checkout already. */
 export function changesSection(

@@ -9,7 +9,6 @@ import {
   type Inline,
   joined,
   paragraph,
-  plural,
   rich,
   type Section,
   strong,
@@ -22,6 +21,7 @@ import {
   statusBadge,
   verdictInline,
 } from "./report-sections.ts";
+import { plural } from "./report-text.ts";
 
 /** Faults first when not all can be shown, else plan order. */
 function byUrgency(facts: RunFacts, limit: number): readonly JobFacts[] {

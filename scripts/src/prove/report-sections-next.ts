@@ -8,12 +8,12 @@ import {
   type Inline,
   list,
   paragraph,
-  plural,
   rich,
   type Section,
   text,
 } from "./report-model.ts";
 import type { SectionInput } from "./report-sections.ts";
+import { plural } from "./report-text.ts";
 
 /** `next` null: nobody asked, which is not the same as nothing. */
 export function dueSection(next: readonly NextAction[] | null, omitted: number): Section {

@@ -10,7 +10,6 @@ import {
   idList,
   list,
   paragraph,
-  plural,
   rich,
   type Section,
   strong,
@@ -19,6 +18,7 @@ import {
   table,
   text,
 } from "./report-model.ts";
+import { plural } from "./report-text.ts";
 
 export interface SectionInput {
   readonly graph: Graph;

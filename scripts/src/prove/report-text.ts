@@ -60,3 +60,6 @@ export function markdownFence(lines: readonly string[], language: string): strin
   const fence = "`".repeat(longest + 1);
   return [`${fence}${language}`, ...clean, fence].join("\n");
 }
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;

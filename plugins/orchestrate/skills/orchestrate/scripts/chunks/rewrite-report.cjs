@@ -51,7 +51,6 @@ function idList(ids, max = 12) {
   const shown = joined(ids.slice(0, max).map((id) => [code(id)]));
   return ids.length > max ? [...shown, text(` and ${ids.length - max} more`)] : shown;
 }
-var plural = (count, one2, many = `${one2}s`) => `${count} ${count === 1 ? one2 : many}`;
 var COORDINATOR = "the coordinator's own checks";
 var NOBODY = "nobody yet";
 function nineQuestions(input) {
@@ -83,9 +82,9 @@ function artifacts({ facts }) {
     forcesC3: false,
     answer: done.length === 0 ? [text("No job has finished with a deliverable.")] : [
       text(
-        `${plural(done.length, "job")} delivered ${plural(count, "hashed artifact")} and passed the checks on them`
+        `${(0, import_writer.plural)(done.length, "job")} delivered ${(0, import_writer.plural)(count, "hashed artifact")} and passed the checks on them`
       ),
-      text(open === 0 ? "." : `; ${plural(open, "job")} delivered nothing that counts.`)
+      text(open === 0 ? "." : `; ${(0, import_writer.plural)(open, "job")} delivered nothing that counts.`)
     ],
     tone: open === 0 ? "good" : "waiting",
     answeredBy: COORDINATOR
@@ -134,7 +133,7 @@ function checks({ facts }) {
     id: "checks",
     question: "Did every check run, and pass?",
     forcesC3: false,
-    answer: [text(total === 0 ? "No check was recorded." : `${passed} of ${plural(total, "check")} passed.`)],
+    answer: [text(total === 0 ? "No check was recorded." : `${passed} of ${(0, import_writer.plural)(total, "check")} passed.`)],
     tone: total === 0 ? "waiting" : passed === total ? "good" : "bad",
     answeredBy: COORDINATOR
   };
@@ -148,7 +147,7 @@ function claims({ facts, state, arbiters }) {
     forcesC3: false,
     answer: unsupported.length > 0 ? [text("No: unsupported claims in the work of "), ...idList(unsupported), text(".")] : [
       text(
-        waiting > 0 ? `Not judged for ${plural(waiting, "finished job")}.` : arbiters === null ? "No finished work waits for a judgment, and none was judged." : "No unsupported claim was found."
+        waiting > 0 ? `Not judged for ${(0, import_writer.plural)(waiting, "finished job")}.` : arbiters === null ? "No finished work waits for a judgment, and none was judged." : "No unsupported claim was found."
       )
     ],
     tone: unsupported.length > 0 ? "bad" : waiting > 0 || arbiters === null ? "waiting" : "good",
@@ -195,7 +194,7 @@ function destructive({ graph, state }) {
     question: "Was external or destructive work approved for its exact scope, with a way back?",
     forcesC3: true,
     answer: jobs.length === 0 ? [text("There was none.")] : [
-      text(`${approved.length} of ${plural(jobs.length, "such job")} approved; `),
+      text(`${approved.length} of ${(0, import_writer.plural)(jobs.length, "such job")} approved; `),
       ...irreversible.length === 0 ? [text("each has a rollback plan.")] : [text("no rollback plan for "), ...idList(irreversible), text(".")]
     ],
     tone: whole ? "good" : "bad",
@@ -209,7 +208,7 @@ function openQuestions({ facts, arbiters }) {
     question: "Which questions are open?",
     forcesC3: true,
     answer: jobs.length === 0 ? [text("None was raised.")] : [
-      text(`${plural(facts.questions.length, "question")}, from `),
+      text(`${(0, import_writer.plural)(facts.questions.length, "question")}, from `),
       ...idList(jobs),
       text(": listed below.")
     ],
@@ -281,7 +280,7 @@ function acceptanceSection({ facts, state }) {
     blocks.push(
       paragraph(
         text(
-          `${plural(undecided.length, "job")} finished and passed the coordinator's own checks, but no independent arbiter has accepted the work yet: `
+          `${(0, import_writer.plural)(undecided.length, "job")} finished and passed the coordinator's own checks, but no independent arbiter has accepted the work yet: `
         ),
         ...idList(undecided.map(({ plan }) => plan.id)),
         text(". Until a verdict is handed in, treat it as unverified.")
@@ -418,7 +417,7 @@ function branchBlocks(input, isolated) {
   return [
     paragraph(
       text(
-        `${plural(isolated.length, "job")} worked in a worktree of its own, ${plural(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`
+        `${(0, import_writer.plural)(isolated.length, "job")} worked in a worktree of its own, ${(0, import_writer.plural)(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`
       )
     ),
     ...rows.length === 0 ? [] : boundedTable({
@@ -459,7 +458,7 @@ function checkoutBlocks({ facts, kept }) {
   return [
     paragraph(
       strong("Already in your checkout:"),
-      text(` ${plural(shared.length, "job")} wrote without a worktree, accepted or not.`)
+      text(` ${(0, import_writer.plural)(shared.length, "job")} wrote without a worktree, accepted or not.`)
     ),
     ...boundedList(
       shared.map(({ plan, job, attempt }) => {
@@ -508,8 +507,8 @@ function costSection({ facts, state }) {
     title: "Cost and tokens",
     blocks: [
       ...calls.length === 0 ? [paragraph(text("No attempt by a real runtime was started."))] : [table(["Dimension", "Reported", "Attempts that did not report it"], rows)],
-      ...judges.length === 0 ? [] : [paragraph(text(`${plural(judges.length, "call")} of arbiters are counted in.`))],
-      ...mock === 0 ? [] : [paragraph(text(`${plural(mock, "mock attempt")} used no model and cost nothing.`))]
+      ...judges.length === 0 ? [] : [paragraph(text(`${(0, import_writer.plural)(judges.length, "call")} of arbiters are counted in.`))],
+      ...mock === 0 ? [] : [paragraph(text(`${(0, import_writer.plural)(mock, "mock attempt")} used no model and cost nothing.`))]
     ]
   };
 }
@@ -518,18 +517,18 @@ function benchmarksInline({ facts }) {
   const used = facts.jobs.filter(({ attempt }) => attempt?.benchmarkRef != null).length;
   return [
     text(
-      used === 0 ? "no measured evidence took part in the ranking" : `measured evidence ranked the candidates of ${plural(used, "job")}`
+      used === 0 ? "no measured evidence took part in the ranking" : `measured evidence ranked the candidates of ${(0, import_writer.plural)(used, "job")}`
     )
   ];
 }
 function traceInline(trace) {
   if (trace.status === "absent")
     return [strong("absent"), text(`: no record of the decisions could be kept${reasonOf(trace)}`)];
-  if (trace.status === "complete") return [strong("complete"), text(`, ${plural(trace.records, "record")}`)];
+  if (trace.status === "complete") return [strong("complete"), text(`, ${(0, import_writer.plural)(trace.records, "record")}`)];
   const lost = trace.lost === null ? "an unknown number lost" : `${trace.lost} lost`;
   return [
     strong("partial"),
-    text(`, ${plural(trace.records, "record")}, ${lost}${reasonOf(trace)}: this is no complete audit trail`)
+    text(`, ${(0, import_writer.plural)(trace.records, "record")}, ${lost}${reasonOf(trace)}: this is no complete audit trail`)
   ];
 }
 var reasonOf = (trace) => trace.reason === null ? "" : ` (${trace.reason})`;
@@ -711,7 +710,7 @@ function detailsSection({ facts }) {
       ...chosen.flatMap(jobDetails),
       ...left > 0 ? [
         paragraph(
-          text(`${plural(left, "job")} without an entry here: `),
+          text(`${(0, import_writer.plural)(left, "job")} without an entry here: `),
           code("state.json"),
           text(", or "),
           code("explain RUN JOB"),
@@ -873,7 +872,7 @@ function reproduceSection(input) {
           text(" at "),
           code(graph.repo.baseCommit),
           text(
-            graph.repo.dirty === 0 ? "." : `; ${plural(graph.repo.dirty, "path")} with uncommitted changes took no part in the worktrees.`
+            graph.repo.dirty === 0 ? "." : `; ${(0, import_writer.plural)(graph.repo.dirty, "path")} with uncommitted changes took no part in the worktrees.`
           )
         )
       ]
@@ -941,7 +940,7 @@ function notices({ state }, facts, status) {
         "waiting",
         strong("Needs an arbiter."),
         text(
-          ` ${plural(facts.undecided.length, "job")} finished, but no independent arbiter has accepted the work: `
+          ` ${(0, import_writer.plural)(facts.undecided.length, "job")} finished, but no independent arbiter has accepted the work: `
         ),
         ...idList(facts.undecided.map(({ plan }) => plan.id)),
         text(".")

@@ -1873,6 +1873,7 @@ function markdownFence(lines, language) {
   const fence = "`".repeat(longest + 1);
   return [`${fence}${language}`, ...clean, fence].join("\n");
 }
+var plural = (count2, one, many = `${one}s`) => `${count2} ${count2 === 1 ? one : many}`;
 var POLL_MS = 250;
 var REST_MS = 25;
 var HEAD_BYTES = 80;
@@ -1952,7 +1953,7 @@ function createProgress(graph, print) {
   const seen = /* @__PURE__ */ new Map();
   let seq = -1;
   let troubles = 0;
-  let counted2 = 0;
+  let counted = 0;
   return (state) => {
     if (state.seq === seq) return;
     seq = state.seq;
@@ -1973,8 +1974,8 @@ function createProgress(graph, print) {
         print(`[${ended2}/${graph.jobs.length}] ${job.id}: ${text}`);
     }
     const tenth = Math.floor(ended2 * 10 / graph.jobs.length);
-    if (!small && tenth > counted2) {
-      counted2 = tenth;
+    if (!small && tenth > counted) {
+      counted = tenth;
       print(`[${ended2}/${graph.jobs.length}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
     }
   };
@@ -2148,7 +2149,7 @@ function arbiterLine(state, facts) {
   const waiting = facts.undecided.length;
   const said = [...saidBy(state)];
   const parts = said.slice(0, ARBITERS_SHOWN).map(([arbiter, jobIds]) => {
-    const which = said.length === 1 ? "" : ` for ${counted(jobIds.length, "job")}`;
+    const which = said.length === 1 ? "" : ` for ${plural(jobIds.length, "job")}`;
     const held2 = jobIds.filter((id) => state.jobs[id]?.outcome !== "accepted").length;
     const but = arbiter.overall === "pass" && held2 > 0 ? `, yet ${held2} not accepted` : "";
     return `${arbiter.overall ?? "no verdict"} by ${arbiter.arbiterId} (${arbiter.via}, ${arbiter.independence ?? "independence unknown"})${which}${but}`;
@@ -2172,7 +2173,6 @@ function saidBy(state) {
   for (const [arbiter, own] of jobs) if (own.length === 0) jobs.delete(arbiter);
   return jobs;
 }
-var counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 function openRun(ctx, which) {
   const found = (0, import_dispatch32.findRunDir)({ which, root: (0, import_dispatch35.workspaceRoot)(ctx.env.cwd), cwd: ctx.env.cwd });
   if (!found.ok)
@@ -2312,6 +2312,7 @@ module.exports = {
   openStore: openStore,
   plainText: plainText,
   planeLine: planeLine,
+  plural: plural,
   readGraph: readGraph,
   readRun: readRun,
   replay: replay,
