@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { Arbiter } from "../core/generated/state.ts";
+import { POLICY } from "../core/policy.ts";
 import { isoTime } from "../host/clock.ts";
 import { ensureDir, writePrivate } from "../host/files.ts";
 import type { ArbiterCall } from "../prove/arbiter-choice.ts";
@@ -34,7 +35,8 @@ export async function prepareCall(
     readonly attempts?: readonly AttemptRef[];
   },
 ): Promise<PreparedCall> {
-  const attempts = o.attempts ?? o.choice.attempts;
+  // Evidence is read of what one call can hold: of all that waits, it would be read again for every call.
+  const attempts = (o.attempts ?? o.choice.attempts).slice(0, POLICY.ARBITER_MAX_ATTEMPTS.value);
   const nonce = randomBytes(12).toString("base64url");
   const { promptFile } = arbiterFiles(s.runDir, o.arbiterId);
   const dir = dirname(promptFile);
@@ -60,22 +62,31 @@ export async function prepareCall(
     nonce,
     unions: o.unions,
   });
-  const files: { path: string; text: string }[] = [];
-  for (const ref of bundle.attempts) {
-    const whole = await wholeEvidence(s, ref);
-    for (const [name, text] of [
-      ["result.md", whole.resultText],
-      ["changes.diff", whole.diff],
-    ] as const) {
-      const path = `evidence/${ref.jobId}-${ref.attempt}/${name}`;
-      if (text !== null && bundle.omitted.some((line) => line.includes(path))) files.push({ path, text });
-    }
-  }
+  const files = await wholeTexts(s, bundle);
   ensureDir(dir);
   writePrivate(promptFile, bundle.prompt);
   writePrivate(join(dir, "bundle.json"), bundle.text);
   writeFiles(dir, files);
   return { arbiter: entryOf(s, { ...o, bundle, nonce }), choice: o.choice, bundle, files, promptFile };
+}
+
+/** What the bundle names by path, since it did not fit inline. */
+async function wholeTexts(s: Session, bundle: Bundle): Promise<PreparedCall["files"]> {
+  const files: { path: string; text: string }[] = [];
+  for (const ref of bundle.attempts) {
+    const folder = `evidence/${ref.jobId}-${ref.attempt}/`;
+    const named = bundle.omitted.filter((line) => line.includes(folder));
+    if (named.length === 0) continue;
+    const whole = await wholeEvidence(s, ref);
+    for (const [name, text] of [
+      ["result.md", whole.resultText],
+      ["changes.diff", whole.diff],
+    ] as const) {
+      const path = `${folder}${name}`;
+      if (text !== null && named.some((line) => line.includes(path))) files.push({ path, text });
+    }
+  }
+  return files;
 }
 
 export function writeFiles(dir: string, files: PreparedCall["files"]): void {

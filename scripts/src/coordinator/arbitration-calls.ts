@@ -7,7 +7,7 @@ import type { Arbiter } from "../prove/verdict.ts";
 import { isRequestedModel } from "../runtimes/model-match.ts";
 import { type PreparedCall, prepareCall } from "./arbiter-call.ts";
 import { type ArbiterAnswer, runArbiter } from "./arbiter-process.ts";
-import { names, type Round } from "./arbitration-plan.ts";
+import { notNamed, type Round } from "./arbitration-plan.ts";
 import type { Session } from "./session.ts";
 import { failedCall } from "./verdicts.ts";
 
@@ -29,7 +29,7 @@ export async function callAll(
       const call = await prepareCall(s, { arbiterId, choice, unions: o.unions, attempts: left });
       await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);
       prepared.push(call);
-      left = left.filter((ref) => !names(call.arbiter, ref));
+      left = notNamed([call.arbiter], left);
     }
   const lanes = new Map<string, PreparedCall[]>();
   for (const call of prepared) {

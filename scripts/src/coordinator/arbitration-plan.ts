@@ -7,8 +7,9 @@ import {
   chooseArbiters,
   type Producer,
 } from "../prove/arbiter-choice.ts";
-import { type AttemptRef, judgeableTogether, pendingArbitration } from "../prove/bundle.ts";
+import type { AttemptRef } from "../prove/bundle.ts";
 import { currentAttempt } from "../prove/current-attempt.ts";
+import { judgeableTogether, pendingArbitration } from "../prove/judgeable.ts";
 import type { Arbiter } from "../prove/verdict.ts";
 import { transitiveDependencies } from "./readiness.ts";
 import { attemptRecord, jobState, type Session } from "./session.ts";
@@ -128,14 +129,24 @@ export function newlyOffered(s: Session, plan: RoundPlan, scope: ArbitrationScop
   const wanted = plan.native?.attempts ?? [];
   const open = s.store.state.arbiters.filter((a) => a.status === "offered");
   const kept = open.filter((a) => stillStands(s, a));
-  const covered = (ref: AttemptRef): boolean => kept.some((a) => names(a, ref));
-  const missing = wanted.filter((ref) => !covered(ref));
+  const missing = notNamed(kept, wanted);
   // A resume that finds everything asked already asks nothing new.
   return scope.askAgain && missing.length > 0 ? wanted : missing;
 }
 
-export const names = (a: Arbiter, ref: AttemptRef): boolean =>
-  a.attempts.some((x) => x.jobId === ref.jobId && x.attempt === ref.attempt);
+/** Those of `refs` that none of the calls is about. */
+export function notNamed(arbiters: readonly Arbiter[], refs: readonly AttemptRef[]): readonly AttemptRef[] {
+  const named = new Set(arbiters.flatMap((a) => a.attempts.map(keyOf)));
+  return refs.filter((ref) => !named.has(keyOf(ref)));
+}
+
+/** Whether a call is about one of `refs`. */
+export function isAbout(refs: readonly AttemptRef[]): (a: Arbiter) => boolean {
+  const wanted = new Set(refs.map(keyOf));
+  return (a) => a.attempts.some((ref) => wanted.has(keyOf(ref)));
+}
+
+const keyOf = (ref: AttemptRef): string => `${ref.jobId}#${ref.attempt}`;
 
 /** All that the call asks about is as it was, and undecided. */
 export const stillStands = (s: Session, a: Arbiter): boolean =>

@@ -6,16 +6,17 @@ import { sleepUntil } from "../host/clock.ts";
 import { afterArbiterFailure } from "../plan/arbiter-retry.ts";
 import { cliIndependence, type RoundOutcome } from "../prove/accept.ts";
 import { arbiterCandidates, candidateKey } from "../prove/arbiter-choice.ts";
-import type { BundledUnion } from "../prove/bundle.ts";
+import type { AttemptRef, BundledUnion } from "../prove/bundle.ts";
 import type { Arbiter } from "../prove/verdict.ts";
 import { type PreparedCall, prepareCall } from "./arbiter-call.ts";
 import { type CalledArbiter, callAll, isMismatch, nextId, seen } from "./arbitration-calls.ts";
 import {
   type ArbitrationScope,
+  isAbout,
   isDue,
   judgeable,
-  names,
   newlyOffered,
+  notNamed,
   planRound,
   type Round,
   type RoundPlan,
@@ -81,7 +82,7 @@ async function runRound(s: Session, round: Round, scope: ArbitrationScope): Prom
   const end = (): RoundEnd => ({ changed: [...changed], rejectedDependents: dead });
   const answers: Answer[] = [];
   const blocked = new Set<string>();
-  let open = judgeable(s, scope);
+  let open: readonly AttemptRef[] = judgeable(s, scope);
   let plan = planRound(s, round, open);
   while (plan.automatic.length > 0) {
     const results = await callAll(s, round, { calls: plan.automatic, unions: together.unions });
@@ -92,7 +93,7 @@ async function runRound(s: Session, round: Round, scope: ArbitrationScope): Prom
       if (after.answer !== null) answers.push(after.answer);
       if (after.again !== null) waitMs = Math.max(waitMs, after.again);
       if (after.blocked) for (const ref of call.arbiter.attempts) blocked.add(ref.jobId);
-      if (after.closed) open = open.filter((ref) => !names(call.arbiter, ref));
+      if (after.closed) open = notNamed([call.arbiter], open);
     }
     await pause(s, round, waitMs);
     if (round.stopped !== null) break;
@@ -192,8 +193,9 @@ async function offer(
 ): Promise<void> {
   const { native, uncovered } = o.plan;
   const fresh = newlyOffered(s, o.plan, o.scope);
+  const asked = isAbout(fresh);
   const open = s.store.state.arbiters.filter((a) => a.status === "offered");
-  const stale = open.filter((a) => !stillStands(s, a) || fresh.some((ref) => names(a, ref)));
+  const stale = open.filter((a) => !stillStands(s, a) || asked(a));
   if (stale.length > 0)
     await s.commit(
       stale.map((a) => ({ type: "arbiter" as const, arbiter: { ...a, status: "superseded" as const } })),
@@ -213,7 +215,7 @@ async function offer(
           "The work passed its checks; an independent reviewer has to judge it before it counts as accepted.",
       }),
     ]);
-    left = left.filter((ref) => !names(call.arbiter, ref));
+    left = notNamed([call.arbiter], left);
   }
   if (uncovered.length > 0)
     await s.commit(

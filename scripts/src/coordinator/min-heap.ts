@@ -2,6 +2,7 @@
 export interface MinHeap {
   push(value: number): void;
   pop(): number | undefined;
+  peek(): number | undefined;
   readonly size: number;
 }
 
@@ -38,6 +39,7 @@ export function createMinHeap(): MinHeap {
         at = least;
       }
     },
+    peek: () => items[0],
     get size() {
       return items.length;
     },

@@ -3,12 +3,17 @@
  * step per edge. Dependents start on `success`; an R3 job waits until all it depends on, directly or not, is `accepted`.
  */
 import type { Job, PlanJob, State } from "../core/runtime.ts";
-import { createMinHeap } from "./min-heap.ts";
+import { createMinHeap, type MinHeap } from "./min-heap.ts";
+
+/** Jobs of one pool have a free slot or have none together. */
+export type HasRoom = (pool: string) => boolean;
 
 export interface Readiness {
-  /** Ids that may start now, in plan order. */
-  take(limit: (job: PlanJob) => boolean): PlanJob | null;
-  /** Tell it that a job's status changed. */
+  /** The first in plan order of those that may start now and whose pool has room; it is no longer offered. */
+  take(hasRoom: HasRoom): PlanJob | null;
+  /** Whether `take` would give one. */
+  canTake(hasRoom: HasRoom): boolean;
+  /** Tell it that a job's status or candidate changed. */
   changed(id: string): void;
   /** A job may be offered again (retry, approval given, timer over). */
   offer(id: string): void;
@@ -34,22 +39,40 @@ const accepted = (job: Job): boolean => succeeded(job) && job.outcome === "accep
 const needOf = (dependent: PlanJob | undefined): ((job: Job) => boolean) =>
   dependent?.riskTier === "R3" ? accepted : succeeded;
 
-export function createReadiness(index: JobIndex, state: () => State): Readiness {
+/** `poolOf` is asked whenever a job is offered. One step costs as much as there are pools, however many jobs wait. */
+export function createReadiness(
+  index: JobIndex,
+  state: () => State,
+  poolOf: (job: PlanJob) => string,
+): Readiness {
   const unmet = new Map<string, number>();
   const was = new Map<string, { succeeded: boolean; accepted: boolean }>();
-  const queue = new Map<number, PlanJob>();
-  const order = createMinHeap();
+  const queue = new Map<number, { readonly job: PlanJob; readonly pool: string }>();
+  const orders = new Map<string, MinHeap>();
 
   const consider = (id: string): void => {
     const job = index.byId.get(id);
     const now = state().jobs[id];
     if (job === undefined || now === undefined) return;
     if (now.status === "queued" && unmet.get(id) === 0 && isFree(now)) {
-      if (!queue.has(job.index)) {
-        queue.set(job.index, job);
-        order.push(job.index);
-      }
+      const pool = poolOf(job);
+      if (queue.get(job.index)?.pool === pool) return;
+      queue.set(job.index, { job, pool });
+      const order = orders.get(pool) ?? createMinHeap();
+      orders.set(pool, order);
+      order.push(job.index);
     } else queue.delete(job.index);
+  };
+
+  /** Where the next job stands. What left the queue, or went to another pool, is dropped from the heaps here. */
+  const next = (hasRoom: HasRoom): { readonly key: number; readonly order: MinHeap } | null => {
+    let first: { readonly key: number; readonly order: MinHeap } | null = null;
+    for (const [pool, order] of orders) {
+      let key = order.peek();
+      for (; key !== undefined && queue.get(key)?.pool !== pool; key = order.peek()) order.pop();
+      if (key !== undefined && (first === null || key < first.key) && hasRoom(pool)) first = { key, order };
+    }
+    return first;
   };
 
   for (const [id, job] of index.byId) {
@@ -68,22 +91,15 @@ export function createReadiness(index: JobIndex, state: () => State): Readiness 
   for (const id of index.byId.keys()) consider(id);
 
   return {
-    take(limit) {
-      const passed: number[] = [];
-      let found: PlanJob | null = null;
-      while (found === null) {
-        const key = order.pop();
-        if (key === undefined) break;
-        const job = queue.get(key);
-        if (job === undefined) continue;
-        if (limit(job)) {
-          queue.delete(key);
-          found = job;
-        } else passed.push(key);
-      }
-      for (const key of passed) order.push(key);
-      return found;
+    take(hasRoom) {
+      const found = next(hasRoom);
+      if (found === null) return null;
+      found.order.pop();
+      const job = queue.get(found.key)?.job ?? null;
+      queue.delete(found.key);
+      return job;
     },
+    canTake: (hasRoom) => next(hasRoom) !== null,
     changed(id) {
       const now = state().jobs[id];
       if (now === undefined) return;

@@ -8,7 +8,7 @@ import { gateBeforeDispatch } from "./approval.ts";
 import { runAttempt } from "./attempt.ts";
 import { blockDependents } from "./dependents.ts";
 import { openNativeAttempt } from "./native.ts";
-import { createReadiness, type Readiness } from "./readiness.ts";
+import { createReadiness, type HasRoom, type Readiness } from "./readiness.ts";
 import { jobState, planJob, type Session } from "./session.ts";
 import type { Wake } from "./wake.ts";
 
@@ -35,17 +35,18 @@ export interface Scheduler {
 }
 
 export function createScheduler(s: Session, wake: Wake): Scheduler {
-  const readiness: Readiness = createReadiness(s.index, () => s.store.state);
+  const poolOf = (job: PlanJob): string => candidateOf(s, job)?.runtime ?? "";
+  const readiness: Readiness = createReadiness(s.index, () => s.store.state, poolOf);
+  const caps = new Map(Object.entries(s.graph.pools));
   const live = new Map<string, { handle: LiveAttempt | null; done: Promise<void> }>();
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped: "graceful" | "hard" | null = null;
 
-  const slotFree = (job: PlanJob): boolean => {
+  /** Which pools have a free slot at this moment; null: none has. */
+  const room = (): HasRoom | null => {
     const busy = busyRuntimes(s, live);
-    if (busy.total >= s.graph.concurrency) return false;
-    const runtime = candidateOf(s, job)?.runtime;
-    const cap = runtime === undefined ? undefined : s.graph.pools[runtime];
-    return cap === undefined || (busy.byRuntime.get(runtime as string) ?? 0) < cap;
+    if (busy.total >= s.graph.concurrency) return null;
+    return (pool) => (busy.byRuntime.get(pool) ?? 0) < (caps.get(pool) ?? Number.POSITIVE_INFINITY);
   };
 
   const start = async (job: PlanJob): Promise<void> => {
@@ -102,7 +103,8 @@ export function createScheduler(s: Session, wake: Wake): Scheduler {
   return {
     async pump() {
       while (stopped === null && s.store.failed === null) {
-        const job = readiness.take(slotFree);
+        const free = room();
+        const job = free === null ? null : readiness.take(free);
         if (job === null) return;
         const done = start(job)
           .catch((error: unknown) => crashed(s, error))
@@ -116,7 +118,7 @@ export function createScheduler(s: Session, wake: Wake): Scheduler {
     idle: () =>
       live.size === 0 &&
       timers.size === 0 &&
-      (readiness.size === 0 || stopped !== null || !canEverStart(s, readiness, slotFree)),
+      (readiness.size === 0 || stopped !== null || !readiness.canTake(room() ?? noRoom)),
     async changed(jobId) {
       await settled(jobId);
     },
@@ -157,21 +159,11 @@ function busyRuntimes(
     if (runtime !== undefined) byRuntime.set(runtime, (byRuntime.get(runtime) ?? 0) + 1);
   };
   for (const jobId of live.keys()) count(jobId);
-  for (const jobId of openNative(s)) if (!live.has(jobId)) count(jobId);
+  for (const jobId of s.nativeOpen) if (!live.has(jobId)) count(jobId);
   return { total, byRuntime };
 }
 
-/** Jobs whose native attempt is handed out and unanswered. */
-function openNative(s: Session): string[] {
-  return [...s.nativeOpen];
-}
-
-function canEverStart(_s: Session, readiness: Readiness, slotFree: (job: PlanJob) => boolean): boolean {
-  const job = readiness.take(slotFree);
-  if (job === null) return false;
-  readiness.offer(job.id);
-  return true;
-}
+const noRoom: HasRoom = () => false;
 
 /** A bug in a step must not take the other jobs down silently: the store is told, the loop ends with it. */
 function crashed(s: Session, error: unknown): void {

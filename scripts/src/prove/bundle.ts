@@ -122,41 +122,6 @@ export interface Bundle {
   readonly omitted: readonly string[];
 }
 
-/** Wanted attempts in success whose acceptance is pending, in topological order. */
-export function pendingArbitration(
-  graph: Graph,
-  state: State,
-  wanted: (jobId: string) => boolean = () => true,
-): AttemptRef[] {
-  const pending: AttemptRef[] = [];
-  for (const job of graph.jobs) {
-    const attempt = currentAttempt(state, job.id);
-    if (!isUndecided(attempt) || !wanted(job.id)) continue;
-    pending.push({ jobId: job.id, attempt: attempt.attempt });
-  }
-  return pending;
-}
-
-/**
- * Those of `refs` that can be judged in one call: all they stand on is decided, or is in the same call. Work above
- * undecided work waits, since it could only share an outcome that is not there yet.
- */
-export function judgeableTogether(refs: readonly AttemptRef[], graph: Graph, state: State): AttemptRef[] {
-  const wanted = new Map(refs.map((ref) => [ref.jobId, ref]));
-  const open = new Set<string>();
-  const chosen: AttemptRef[] = [];
-  for (const job of graph.jobs) {
-    const ref = wanted.get(job.id);
-    const waits = job.dependsOn.some((id) => open.has(id));
-    if (ref !== undefined && !waits) chosen.push(ref);
-    else if (waits || isUndecided(currentAttempt(state, job.id))) open.add(job.id);
-  }
-  return chosen;
-}
-
-const isUndecided = (attempt: Attempt | null): attempt is Attempt =>
-  attempt?.status === "success" && attempt.acceptance === "pending";
-
 /**
  * Builds the bundle within `maxBytes`. Facts come first; free text and lists share what is left evenly. When even the
  * facts of all attempts are too much, the last attempts are left for a further call: `attempts` says which are in.
@@ -165,25 +130,36 @@ const isUndecided = (attempt: Attempt | null): attempt is Attempt =>
 export function buildBundle(input: BundleInput): Bundle {
   const limit = input.maxBytes ?? POLICY.ARBITER_MAX_BYTES.value;
   const context = contextOf(input);
-  let count = Math.min(input.attempts.length, POLICY.ARBITER_MAX_ATTEMPTS.value);
-  let works = input.attempts.slice(0, count).map((ref) => workOf(input, ref));
-  while (count > 1 && factBytes(context, works) > limit) {
-    count -= 1;
-    works = works.slice(0, count);
-  }
+  const found = lookUp(input);
+  const parts = input.attempts.slice(0, POLICY.ARBITER_MAX_ATTEMPTS.value).map(found.partOf);
+  let count = parts.length;
+  while (count > 1 && factBytes(context, parts.slice(0, count)) > limit) count -= 1;
+  const shown = new Set(input.attempts.slice(0, count).map(name));
+  const works = parts.slice(0, count).map(
+    ({ job, attempt, facts }): Work => ({
+      facts,
+      elastic: elasticOf({
+        job,
+        attempt,
+        redact: input.redact,
+        evidence: input.evidence(job.id, attempt.attempt),
+        findings: findingsOf(input, { reviews: found.reviewsOf(job.id), shown }),
+      }),
+    }),
+  );
   const { document, omitted } = withinLimit(context, works, limit);
-  const left = input.attempts.slice(count).map((ref) => `${name(ref)}: left for a further call`);
   const text = canonical(document);
   const digest = sha256(text);
-  const attempts = document.work.map(({ jobId, attempt, treeSha256 }) => ({ jobId, attempt, treeSha256 }));
-  const missing = [...omitted, ...left];
   return {
     bundle: document,
     text,
     sha256: digest,
     prompt: arbiterPrompt({ document, sha256: digest, nonce: input.nonce, omitted }),
-    attempts,
-    omitted: missing,
+    attempts: document.work.map(({ jobId, attempt, treeSha256 }) => ({ jobId, attempt, treeSha256 })),
+    omitted: [
+      ...omitted,
+      ...input.attempts.slice(count).map((ref) => `${name(ref)}: left for a further call`),
+    ],
   };
 }
 
@@ -224,15 +200,32 @@ interface Work {
   readonly elastic: ReadonlyMap<keyof BundledWork, ElasticPiece>;
 }
 
-function workOf(input: BundleInput, ref: AttemptRef): Work {
-  const job = input.graph.jobs.find((plan) => plan.id === ref.jobId);
-  const attempt = input.state.jobs[ref.jobId]?.attemptRecords.find(
-    (record) => record.attempt === ref.attempt,
-  );
-  if (job === undefined || attempt === undefined) throw new Error(`the run has no ${name(ref)}`);
+interface Part {
+  readonly job: PlanJob;
+  readonly attempt: Attempt;
+  readonly facts: BundledWork;
+}
+
+interface LookUp {
+  readonly partOf: (ref: AttemptRef) => Part;
+  readonly reviewsOf: (jobId: string) => readonly string[];
+}
+
+/** The graph is read once for all attempts of a call: it can be of 10,000 jobs. */
+function lookUp(input: BundleInput): LookUp {
+  const { graph, state, attempts } = input;
+  const wanted = new Set(attempts.map((ref) => ref.jobId));
+  const jobs = new Map(graph.jobs.filter((job) => wanted.has(job.id)).map((job) => [job.id, job]));
+  const reviews = openFindings(graph, state);
   return {
-    facts: factsOf(input, job, attempt),
-    elastic: elasticOf({ input, job, attempt, evidence: input.evidence(ref.jobId, ref.attempt) }),
+    partOf: (ref) => {
+      const job = jobs.get(ref.jobId);
+      const records = state.jobs[ref.jobId]?.attemptRecords ?? [];
+      const attempt = records.find((record) => record.attempt === ref.attempt);
+      if (job === undefined || attempt === undefined) throw new Error(`the run has no ${name(ref)}`);
+      return { job, attempt, facts: factsOf(input, job, attempt) };
+    },
+    reviewsOf: (jobId) => reviews.get(jobId) ?? [],
   };
 }
 
@@ -283,13 +276,13 @@ function standingOf(state: State, jobId: string): string {
 }
 
 function elasticOf(from: {
-  readonly input: BundleInput;
   readonly job: PlanJob;
   readonly attempt: Attempt;
+  readonly redact: (text: string) => string;
   readonly evidence: AttemptEvidence;
+  readonly findings: readonly BundledFinding[];
 }): ReadonlyMap<keyof BundledWork, ElasticPiece> {
-  const { input, job, attempt, evidence } = from;
-  const { redact } = input;
+  const { job, attempt, redact, evidence, findings } = from;
   const of = name({ jobId: job.id, attempt: attempt.attempt });
   const piece = (label: string, value: ElasticPiece["value"], path: string | null = null): ElasticPiece => ({
     label: `${of}, ${label}`,
@@ -320,7 +313,7 @@ function elasticOf(from: {
     ["claims", piece("final text", redact(evidence.resultText ?? ""), evidence.resultPath ?? null)],
     ["openQuestion", piece("open question", redact(attempt.question ?? ""))],
     ["diff", piece("diff", redact(evidence.diff ?? ""), evidence.diffPath ?? null)],
-    ["findings", piece("findings of reviews", findingsOf(input, job))],
+    ["findings", piece("findings of reviews", findings)],
     [
       "checkTails",
       piece(
@@ -332,11 +325,13 @@ function elasticOf(from: {
 }
 
 /** Of a review that is judged in the same call, the name is enough: its text is among the attempts. */
-function findingsOf(input: BundleInput, job: PlanJob): BundledFinding[] {
-  const reviews = openFindings(input.graph, input.state).get(job.id) ?? [];
-  return reviews.map((review) => {
+function findingsOf(
+  input: BundleInput,
+  o: { readonly reviews: readonly string[]; readonly shown: ReadonlySet<string> },
+): BundledFinding[] {
+  return o.reviews.map((review) => {
     const attempt = currentAttempt(input.state, review)?.attempt ?? 0;
-    const shown = input.attempts.some((ref) => ref.jobId === review && ref.attempt === attempt);
+    const shown = o.shown.has(name({ jobId: review, attempt }));
     const text = shown ? "" : (input.evidence(review, attempt).resultText ?? "");
     return { review, attempt, text: input.redact(text).slice(0, 8_000) };
   });
@@ -352,8 +347,8 @@ const checkOf = (check: Attempt["checks"][number], redact: (text: string) => str
 /** Room that cut texts need at least, so that each attempt still shows something. */
 const MIN_TEXT_BYTES = 600;
 
-const factBytes = (context: Context, works: readonly Work[]): number =>
-  jsonBytes({ ...context, work: works.map((work) => work.facts) }) + works.length * MIN_TEXT_BYTES;
+const factBytes = (context: Context, parts: readonly Part[]): number =>
+  jsonBytes({ ...context, work: parts.map((part) => part.facts) }) + parts.length * MIN_TEXT_BYTES;
 
 function withinLimit(
   context: Context,

@@ -19,10 +19,15 @@ const plan = (
 const job = (o: Partial<Job> = {}): Job =>
   ({ status: "queued", outcome: "pending", notBefore: null, attemptRecords: [], ...o }) as Job;
 
-function scene(jobs: readonly PlanJob[]) {
+/** `pools`: by job id, and read at every offer, since a job's candidate changes. */
+function scene(jobs: readonly PlanJob[], pools: ReadonlyMap<string, string> = new Map()) {
   const state = { jobs: Object.fromEntries(jobs.map((one) => [one.id, job()])) } as unknown as State;
   const index = indexJobs(jobs);
-  const readiness = createReadiness(index, () => state);
+  const readiness = createReadiness(
+    index,
+    () => state,
+    (one) => pools.get(one.id) ?? "",
+  );
   const set = (id: string, change: Partial<Job>): void => {
     state.jobs[id] = { ...(state.jobs[id] as Job), ...change };
     readiness.changed(id);
@@ -72,11 +77,65 @@ describe("readiness", () => {
     expect(takeAll()).toEqual(["a"]);
   });
 
-  it("skips a job that has no slot and keeps it for later", () => {
-    const { readiness } = scene([plan("a", 0, []), plan("b", 1, [])]);
-    expect(readiness.take((one) => one.id === "b")?.id).toBe("b");
+  it("skips jobs whose pool is full and keeps them for later", () => {
+    const pools = new Map([
+      ["a", "full"],
+      ["b", "full"],
+      ["c", "free"],
+    ]);
+    const { readiness } = scene([plan("a", 0, []), plan("b", 1, []), plan("c", 2, [])], pools);
+    const free = (pool: string): boolean => pool === "free";
+    expect(readiness.canTake(free)).toBe(true);
+    expect(readiness.take(free)?.id).toBe("c");
+    expect(readiness.canTake(free)).toBe(false);
+    expect(readiness.take(free)).toBeNull();
+    expect(readiness.size).toBe(2);
     expect(readiness.take(() => true)?.id).toBe("a");
+    expect(readiness.take(() => true)?.id).toBe("b");
     expect(readiness.take(() => true)).toBeNull();
+  });
+
+  it("offers a job again in the pool of its next candidate", () => {
+    const pools = new Map([["a", "first"]]);
+    const { readiness, set } = scene([plan("a", 0, [])], pools);
+    pools.set("a", "second");
+    set("a", { status: "queued" });
+    expect(readiness.take((pool) => pool === "first")).toBeNull();
+    expect(readiness.take((pool) => pool === "second")?.id).toBe("a");
+    expect(readiness.take(() => true)).toBeNull();
+  });
+
+  it("asks for room once a pool, however many jobs wait in it", () => {
+    const many = Array.from({ length: 1_000 }, (_, i) => plan(`j${i}`, i, []));
+    const { readiness } = scene(many, new Map(many.map((one, i) => [one.id, `pool${i % 3}`])));
+    const asked: string[] = [];
+    const full = (pool: string): boolean => {
+      asked.push(pool);
+      return false;
+    };
+    expect(readiness.take(full)).toBeNull();
+    expect(asked.sort()).toEqual(["pool0", "pool1", "pool2"]);
+  });
+
+  it("takes, of all pools with room, the first in plan order, and each job once", () => {
+    const scenes = fc.record({
+      pools: fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 25 }),
+      rooms: fc.array(fc.subarray([0, 1, 2, 3]), { maxLength: 30 }),
+    });
+    fc.assert(
+      fc.property(scenes, ({ pools, rooms }) => {
+        const jobs = pools.map((_, i) => plan(`j${i}`, i, []));
+        const { readiness } = scene(jobs, new Map(pools.map((pool, i) => [`j${i}`, String(pool)])));
+        const waiting = pools.map((pool, i) => ({ id: `j${i}`, pool }));
+        for (const open of rooms) {
+          const at = waiting.findIndex((one) => open.includes(one.pool));
+          const expected = at === -1 ? null : (waiting.splice(at, 1)[0]?.id ?? null);
+          expect(readiness.take((pool) => open.includes(Number(pool)))?.id ?? null).toBe(expected);
+          expect(readiness.size).toBe(waiting.length);
+        }
+      }),
+      { seed: 12, numRuns: 300 },
+    );
   });
 
   it("always offers exactly what a plain reading of the rule offers", () => {

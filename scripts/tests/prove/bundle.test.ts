@@ -3,13 +3,9 @@ import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { POLICY } from "../../src/core/policy.ts";
-import {
-  type AttemptEvidence,
-  buildBundle,
-  judgeableTogether,
-  pendingArbitration,
-} from "../../src/prove/bundle.ts";
+import { type AttemptEvidence, buildBundle } from "../../src/prove/bundle.ts";
 import { cutText, fitPieces, jsonBytes } from "../../src/prove/bundle-fit.ts";
+import { pendingArbitration } from "../../src/prove/judgeable.ts";
 import { attemptOf, graphOf, jobOf, planJob, sha, stateOf } from "./sample-run.ts";
 
 const nothing: AttemptEvidence = { resultText: null, diff: null, checkTails: [] };
@@ -29,50 +25,6 @@ const build = (over: Partial<Parameters<typeof buildBundle>[0]> = {}) =>
     nonce: "n0nce-1",
     ...over,
   });
-
-describe("what waits for a verdict", () => {
-  it("is finished work that nobody decided about, in topological order", () => {
-    const mixed = stateOf({
-      a: jobOf([attemptOf({ status: "failed" }), attemptOf({ attempt: 2 })]),
-      b: jobOf([attemptOf()]),
-    });
-    expect(pendingArbitration(graph, mixed)).toEqual([
-      { jobId: "a", attempt: 2 },
-      { jobId: "b", attempt: 1 },
-    ]);
-    const settled = stateOf({
-      a: jobOf([attemptOf({ acceptance: "accepted" })]),
-      b: jobOf([attemptOf({ status: "running" })]),
-    });
-    expect(pendingArbitration(graph, settled)).toEqual([]);
-    expect(
-      pendingArbitration(graph, stateOf({ a: jobOf([attemptOf()], { reopenedAt: 2 }), b: jobOf([]) })),
-    ).toEqual([]);
-    expect(pendingArbitration(graph, state, (id) => id === "b")).toEqual([{ jobId: "b", attempt: 1 }]);
-  });
-
-  it("is judged in one call only with all it stands on", () => {
-    const wide = graphOf([
-      planJob("a"),
-      planJob("b", { dependsOn: ["a"] }),
-      planJob("c", { dependsOn: ["b"] }),
-      planJob("d"),
-    ]);
-    const all = ["a", "b", "c", "d"];
-    const done = stateOf(Object.fromEntries(all.map((id) => [id, jobOf([attemptOf()])])));
-    const ids = (wanted: readonly string[], at = done): string[] =>
-      judgeableTogether(
-        wanted.map((jobId) => ({ jobId, attempt: 1 })),
-        wide,
-        at,
-      ).map((ref) => ref.jobId);
-    expect(ids(all)).toEqual(all);
-    expect(ids(["b", "c", "d"])).toEqual(["d"]);
-    expect(ids(["a", "c"])).toEqual(["a"]);
-    const accepted = stateOf({ ...done.jobs, a: jobOf([attemptOf({ acceptance: "accepted" })]) });
-    expect(ids(["b", "c", "d"], accepted)).toEqual(["b", "c", "d"]);
-  });
-});
 
 describe("the evidence bundle", () => {
   it("is hashed over the canonical text it hands out", () => {
@@ -397,6 +349,9 @@ describe("what an arbiter is shown", () => {
       { jobId: "work", attempt: 1 },
     ];
     expect(show({ attempts: older }).work[0]?.findings[0]?.text).toBe("text of review 1");
+    const cut = show({ attempts, maxBytes: 2_500 }).work;
+    expect(cut.map((one) => one.jobId)).toEqual(["work"]);
+    expect(cut[0]?.findings[0]?.text).toBe("text of review 1");
     expect(show({ evidence: () => nothing }).work[0]?.findings[0]?.text).toBe("");
   });
 

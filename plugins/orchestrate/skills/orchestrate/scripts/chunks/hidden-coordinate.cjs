@@ -312,50 +312,39 @@ What is cut is evidence that you do not have: read it by path where one is given
 `;
 }
 var closing = () => "\n## Now judge\n\nAnswer with the JSON object described above, and with nothing else.\n";
-function pendingArbitration(graph, state, wanted2 = () => true) {
-  const pending = [];
-  for (const job of graph.jobs) {
-    const attempt = (0, import_dispatch6.currentAttempt)(state, job.id);
-    if (!isUndecided(attempt) || !wanted2(job.id)) continue;
-    pending.push({ jobId: job.id, attempt: attempt.attempt });
-  }
-  return pending;
-}
-function judgeableTogether(refs, graph, state) {
-  const wanted2 = new Map(refs.map((ref) => [ref.jobId, ref]));
-  const open = /* @__PURE__ */ new Set();
-  const chosen = [];
-  for (const job of graph.jobs) {
-    const ref = wanted2.get(job.id);
-    const waits = job.dependsOn.some((id) => open.has(id));
-    if (ref !== void 0 && !waits) chosen.push(ref);
-    else if (waits || isUndecided((0, import_dispatch6.currentAttempt)(state, job.id))) open.add(job.id);
-  }
-  return chosen;
-}
-var isUndecided = (attempt) => attempt?.status === "success" && attempt.acceptance === "pending";
 function buildBundle(input) {
   const limit = input.maxBytes ?? import_dispatch13.POLICY.ARBITER_MAX_BYTES.value;
   const context = contextOf(input);
-  let count = Math.min(input.attempts.length, import_dispatch13.POLICY.ARBITER_MAX_ATTEMPTS.value);
-  let works = input.attempts.slice(0, count).map((ref) => workOf(input, ref));
-  while (count > 1 && factBytes(context, works) > limit) {
-    count -= 1;
-    works = works.slice(0, count);
-  }
+  const found = lookUp(input);
+  const parts = input.attempts.slice(0, import_dispatch13.POLICY.ARBITER_MAX_ATTEMPTS.value).map(found.partOf);
+  let count = parts.length;
+  while (count > 1 && factBytes(context, parts.slice(0, count)) > limit) count -= 1;
+  const shown = new Set(input.attempts.slice(0, count).map(name));
+  const works = parts.slice(0, count).map(
+    ({ job, attempt, facts }) => ({
+      facts,
+      elastic: elasticOf({
+        job,
+        attempt,
+        redact: input.redact,
+        evidence: input.evidence(job.id, attempt.attempt),
+        findings: findingsOf(input, { reviews: found.reviewsOf(job.id), shown })
+      })
+    })
+  );
   const { document, omitted } = withinLimit(context, works, limit);
-  const left = input.attempts.slice(count).map((ref) => `${name(ref)}: left for a further call`);
   const text = canonical(document);
   const digest = (0, import_dispatch16.sha256)(text);
-  const attempts = document.work.map(({ jobId, attempt, treeSha256 }) => ({ jobId, attempt, treeSha256 }));
-  const missing = [...omitted, ...left];
   return {
     bundle: document,
     text,
     sha256: digest,
     prompt: arbiterPrompt({ document, sha256: digest, nonce: input.nonce, omitted }),
-    attempts,
-    omitted: missing
+    attempts: document.work.map(({ jobId, attempt, treeSha256 }) => ({ jobId, attempt, treeSha256 })),
+    omitted: [
+      ...omitted,
+      ...input.attempts.slice(count).map((ref) => `${name(ref)}: left for a further call`)
+    ]
   };
 }
 var name = (ref) => `\`${ref.jobId}\` attempt ${ref.attempt}`;
@@ -382,15 +371,20 @@ var boundUnion = (union) => ({
   over: union.over.slice(0, 40),
   checks: union.checks.slice(0, 60)
 });
-function workOf(input, ref) {
-  const job = input.graph.jobs.find((plan) => plan.id === ref.jobId);
-  const attempt = input.state.jobs[ref.jobId]?.attemptRecords.find(
-    (record) => record.attempt === ref.attempt
-  );
-  if (job === void 0 || attempt === void 0) throw new Error(`the run has no ${name(ref)}`);
+function lookUp(input) {
+  const { graph, state, attempts } = input;
+  const wanted2 = new Set(attempts.map((ref) => ref.jobId));
+  const jobs = new Map(graph.jobs.filter((job) => wanted2.has(job.id)).map((job) => [job.id, job]));
+  const reviews = (0, import_judge.openFindings)(graph, state);
   return {
-    facts: factsOf(input, job, attempt),
-    elastic: elasticOf({ input, job, attempt, evidence: input.evidence(ref.jobId, ref.attempt) })
+    partOf: (ref) => {
+      const job = jobs.get(ref.jobId);
+      const records = state.jobs[ref.jobId]?.attemptRecords ?? [];
+      const attempt = records.find((record) => record.attempt === ref.attempt);
+      if (job === void 0 || attempt === void 0) throw new Error(`the run has no ${name(ref)}`);
+      return { job, attempt, facts: factsOf(input, job, attempt) };
+    },
+    reviewsOf: (jobId) => reviews.get(jobId) ?? []
   };
 }
 var EMPTY = {
@@ -432,8 +426,7 @@ function standingOf(state, jobId) {
   return attempt === null ? "no attempt" : `attempt ${attempt.attempt}, ${attempt.status}, ${attempt.acceptance}`;
 }
 function elasticOf(from) {
-  const { input, job, attempt, evidence } = from;
-  const { redact } = input;
+  const { job, attempt, redact, evidence, findings } = from;
   const of = name({ jobId: job.id, attempt: attempt.attempt });
   const piece2 = (label, value, path = null) => ({
     label: `${of}, ${label}`,
@@ -464,7 +457,7 @@ function elasticOf(from) {
     ["claims", piece2("final text", redact(evidence.resultText ?? ""), evidence.resultPath ?? null)],
     ["openQuestion", piece2("open question", redact(attempt.question ?? ""))],
     ["diff", piece2("diff", redact(evidence.diff ?? ""), evidence.diffPath ?? null)],
-    ["findings", piece2("findings of reviews", findingsOf(input, job))],
+    ["findings", piece2("findings of reviews", findings)],
     [
       "checkTails",
       piece2(
@@ -474,11 +467,10 @@ function elasticOf(from) {
     ]
   ]);
 }
-function findingsOf(input, job) {
-  const reviews = (0, import_judge.openFindings)(input.graph, input.state).get(job.id) ?? [];
-  return reviews.map((review) => {
+function findingsOf(input, o) {
+  return o.reviews.map((review) => {
     const attempt = (0, import_dispatch6.currentAttempt)(input.state, review)?.attempt ?? 0;
-    const shown = input.attempts.some((ref) => ref.jobId === review && ref.attempt === attempt);
+    const shown = o.shown.has(name({ jobId: review, attempt }));
     const text = shown ? "" : input.evidence(review, attempt).resultText ?? "";
     return { review, attempt, text: input.redact(text).slice(0, 8e3) };
   });
@@ -490,7 +482,7 @@ var checkOf = (check, redact) => ({
   exitCode: check.exitCode
 });
 var MIN_TEXT_BYTES = 600;
-var factBytes = (context, works) => jsonBytes({ ...context, work: works.map((work2) => work2.facts) }) + works.length * MIN_TEXT_BYTES;
+var factBytes = (context, parts) => jsonBytes({ ...context, work: parts.map((part) => part.facts) }) + parts.length * MIN_TEXT_BYTES;
 function withinLimit(context, works, limit) {
   const keys = works.flatMap((work3) => [...work3.elastic.keys()]);
   const pieces = works.flatMap((work3) => [...work3.elastic.values()]);
@@ -542,13 +534,13 @@ async function diffOf(s, ref, maxBytes) {
   return diff.ok ? (0, import_judge.redactDiff)(diff.value.text, s.redact) : null;
 }
 function checkTails(dir) {
-  let names2;
+  let names;
   try {
-    names2 = (0, import_dispatch20.readdirSync)(dir).sort();
+    names = (0, import_dispatch20.readdirSync)(dir).sort();
   } catch {
     return [];
   }
-  return names2.flatMap((name2) => {
+  return names.flatMap((name2) => {
     const text = readPart((0, import_node_path3.join)(dir, name2), TAIL_BYTES, "tail");
     return text === null || text === "" ? [] : [{ id: name2.replace(/\.txt$/, ""), text }];
   });
@@ -570,7 +562,7 @@ function readPart(path, limit, part) {
   }
 }
 async function prepareCall(s, o) {
-  const attempts = o.attempts ?? o.choice.attempts;
+  const attempts = (o.attempts ?? o.choice.attempts).slice(0, import_dispatch13.POLICY.ARBITER_MAX_ATTEMPTS.value);
   const nonce = (0, import_dispatch18.randomBytes)(12).toString("base64url");
   const { promptFile } = (0, import_writer.arbiterFiles)(s.runDir, o.arbiterId);
   const dir = (0, import_node_path2.dirname)(promptFile);
@@ -594,22 +586,29 @@ async function prepareCall(s, o) {
     nonce,
     unions: o.unions
   });
-  const files = [];
-  for (const ref of bundle.attempts) {
-    const whole = await wholeEvidence(s, ref);
-    for (const [name2, text] of [
-      ["result.md", whole.resultText],
-      ["changes.diff", whole.diff]
-    ]) {
-      const path = `evidence/${ref.jobId}-${ref.attempt}/${name2}`;
-      if (text !== null && bundle.omitted.some((line) => line.includes(path))) files.push({ path, text });
-    }
-  }
+  const files = await wholeTexts(s, bundle);
   (0, import_dispatch16.ensureDir)(dir);
   (0, import_dispatch16.writePrivate)(promptFile, bundle.prompt);
   (0, import_dispatch16.writePrivate)((0, import_node_path2.join)(dir, "bundle.json"), bundle.text);
   writeFiles(dir, files);
   return { arbiter: entryOf(s, { ...o, bundle, nonce }), choice: o.choice, bundle, files, promptFile };
+}
+async function wholeTexts(s, bundle) {
+  const files = [];
+  for (const ref of bundle.attempts) {
+    const folder = `evidence/${ref.jobId}-${ref.attempt}/`;
+    const named = bundle.omitted.filter((line) => line.includes(folder));
+    if (named.length === 0) continue;
+    const whole = await wholeEvidence(s, ref);
+    for (const [name2, text] of [
+      ["result.md", whole.resultText],
+      ["changes.diff", whole.diff]
+    ]) {
+      const path = `${folder}${name2}`;
+      if (text !== null && named.some((line) => line.includes(path))) files.push({ path, text });
+    }
+  }
+  return files;
 }
 function writeFiles(dir, files) {
   for (const file of files) {
@@ -811,6 +810,28 @@ function arbiterJob(s, id) {
     maxOutputBytes: MAX_OUTPUT_BYTES
   };
 }
+function pendingArbitration(graph, state, wanted2 = () => true) {
+  const pending = [];
+  for (const job of graph.jobs) {
+    const attempt = (0, import_dispatch6.currentAttempt)(state, job.id);
+    if (!isUndecided(attempt) || !wanted2(job.id)) continue;
+    pending.push({ jobId: job.id, attempt: attempt.attempt });
+  }
+  return pending;
+}
+function judgeableTogether(refs, graph, state) {
+  const wanted2 = new Map(refs.map((ref) => [ref.jobId, ref]));
+  const open = /* @__PURE__ */ new Set();
+  const chosen = [];
+  for (const job of graph.jobs) {
+    const ref = wanted2.get(job.id);
+    const waits = job.dependsOn.some((id) => open.has(id));
+    if (ref !== void 0 && !waits) chosen.push(ref);
+    else if (waits || isUndecided((0, import_dispatch6.currentAttempt)(state, job.id))) open.add(job.id);
+  }
+  return chosen;
+}
+var isUndecided = (attempt) => attempt?.status === "success" && attempt.acceptance === "pending";
 function planRound(s, round, refs) {
   const internal = s.records.get("internal");
   const live = internal?.state === "available";
@@ -877,11 +898,18 @@ function newlyOffered(s, plan, scope) {
   const wanted2 = plan.native?.attempts ?? [];
   const open = s.store.state.arbiters.filter((a) => a.status === "offered");
   const kept = open.filter((a) => stillStands(s, a));
-  const covered = (ref) => kept.some((a) => names(a, ref));
-  const missing = wanted2.filter((ref) => !covered(ref));
+  const missing = notNamed(kept, wanted2);
   return scope.askAgain && missing.length > 0 ? wanted2 : missing;
 }
-var names = (a, ref) => a.attempts.some((x) => x.jobId === ref.jobId && x.attempt === ref.attempt);
+function notNamed(arbiters, refs) {
+  const named = new Set(arbiters.flatMap((a) => a.attempts.map(keyOf2)));
+  return refs.filter((ref) => !named.has(keyOf2(ref)));
+}
+function isAbout(refs) {
+  const wanted2 = new Set(refs.map(keyOf2));
+  return (a) => a.attempts.some((ref) => wanted2.has(keyOf2(ref)));
+}
+var keyOf2 = (ref) => `${ref.jobId}#${ref.attempt}`;
 var stillStands = (s, a) => a.attempts.every(({ jobId, attempt }) => {
   const current = (0, import_dispatch6.currentAttempt)(s.store.state, jobId);
   return current?.attempt === attempt && current.status === "success" && current.acceptance === "pending";
@@ -894,7 +922,7 @@ async function callAll(s, round, o) {
       const call = await prepareCall(s, { arbiterId, choice, unions: o.unions, attempts: left });
       await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);
       prepared.push(call);
-      left = left.filter((ref) => !names(call.arbiter, ref));
+      left = notNamed([call.arbiter], left);
     }
   const lanes = /* @__PURE__ */ new Map();
   for (const call of prepared) {
@@ -1183,7 +1211,7 @@ async function runRound(s, round, scope) {
       if (after.answer !== null) answers.push(after.answer);
       if (after.again !== null) waitMs = Math.max(waitMs, after.again);
       if (after.blocked) for (const ref of call.arbiter.attempts) blocked.add(ref.jobId);
-      if (after.closed) open = open.filter((ref) => !names(call.arbiter, ref));
+      if (after.closed) open = notNamed([call.arbiter], open);
     }
     await pause(s, round, waitMs);
     if (round.stopped !== null) break;
@@ -1252,8 +1280,9 @@ async function pause(s, round, ms) {
 async function offer(s, o) {
   const { native: native2, uncovered } = o.plan;
   const fresh = newlyOffered(s, o.plan, o.scope);
+  const asked = isAbout(fresh);
   const open = s.store.state.arbiters.filter((a) => a.status === "offered");
-  const stale = open.filter((a) => !stillStands(s, a) || fresh.some((ref) => names(a, ref)));
+  const stale = open.filter((a) => !stillStands(s, a) || asked(a));
   if (stale.length > 0)
     await s.commit(
       stale.map((a) => ({ type: "arbiter", arbiter: { ...a, status: "superseded" } }))
@@ -1272,7 +1301,7 @@ async function offer(s, o) {
         detail: "The work passed its checks; an independent reviewer has to judge it before it counts as accepted."
       })
     ]);
-    left = left.filter((ref) => !names(call.arbiter, ref));
+    left = notNamed([call.arbiter], left);
   }
   if (uncovered.length > 0)
     await s.commit(
@@ -2999,16 +3028,16 @@ function exitPatch(s, result) {
   };
 }
 function createScheduler(s, wake) {
-  const readiness = (0, import_judge.createReadiness)(s.index, () => s.store.state);
+  const poolOf = (job) => candidateOf(s, job)?.runtime ?? "";
+  const readiness = (0, import_judge.createReadiness)(s.index, () => s.store.state, poolOf);
+  const caps = new Map(Object.entries(s.graph.pools));
   const live = /* @__PURE__ */ new Map();
   const timers = /* @__PURE__ */ new Map();
   let stopped = null;
-  const slotFree = (job) => {
+  const room = () => {
     const busy = busyRuntimes(s, live);
-    if (busy.total >= s.graph.concurrency) return false;
-    const runtime = candidateOf(s, job)?.runtime;
-    const cap = runtime === void 0 ? void 0 : s.graph.pools[runtime];
-    return cap === void 0 || (busy.byRuntime.get(runtime) ?? 0) < cap;
+    if (busy.total >= s.graph.concurrency) return null;
+    return (pool) => (busy.byRuntime.get(pool) ?? 0) < (caps.get(pool) ?? Number.POSITIVE_INFINITY);
   };
   const start2 = async (job) => {
     const gate = await (0, import_judge.gateBeforeDispatch)(s, job);
@@ -3058,7 +3087,8 @@ function createScheduler(s, wake) {
   return {
     async pump() {
       while (stopped === null && s.store.failed === null) {
-        const job = readiness.take(slotFree);
+        const free = room();
+        const job = free === null ? null : readiness.take(free);
         if (job === null) return;
         const done2 = start2(job).catch((error) => crashed(s, error)).finally(() => {
           live.delete(job.id);
@@ -3067,7 +3097,7 @@ function createScheduler(s, wake) {
         live.set(job.id, { handle: null, done: done2 });
       }
     },
-    idle: () => live.size === 0 && timers.size === 0 && (readiness.size === 0 || stopped !== null || !canEverStart(s, readiness, slotFree)),
+    idle: () => live.size === 0 && timers.size === 0 && (readiness.size === 0 || stopped !== null || !readiness.canTake(room() ?? noRoom)),
     async changed(jobId) {
       await settled(jobId);
     },
@@ -3101,18 +3131,10 @@ function busyRuntimes(s, live) {
     if (runtime !== void 0) byRuntime.set(runtime, (byRuntime.get(runtime) ?? 0) + 1);
   };
   for (const jobId of live.keys()) count(jobId);
-  for (const jobId of openNative(s)) if (!live.has(jobId)) count(jobId);
+  for (const jobId of s.nativeOpen) if (!live.has(jobId)) count(jobId);
   return { total, byRuntime };
 }
-function openNative(s) {
-  return [...s.nativeOpen];
-}
-function canEverStart(_s, readiness, slotFree) {
-  const job = readiness.take(slotFree);
-  if (job === null) return false;
-  readiness.offer(job.id);
-  return true;
-}
+var noRoom = () => false;
 function crashed(s, error) {
   s.fail(error instanceof Error ? error : new Error(String(error)));
 }

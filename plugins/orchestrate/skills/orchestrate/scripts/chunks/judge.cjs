@@ -94,6 +94,7 @@ function createMinHeap() {
         at = least;
       }
     },
+    peek: () => items[0],
     get size() {
       return items.length;
     }
@@ -108,21 +109,32 @@ function indexJobs(jobs) {
 var succeeded = (job) => job.status === "success" && job.outcome !== "rejected";
 var accepted = (job) => succeeded(job) && job.outcome === "accepted";
 var needOf = (dependent) => dependent?.riskTier === "R3" ? accepted : succeeded;
-function createReadiness(index, state) {
+function createReadiness(index, state, poolOf) {
   const unmet = /* @__PURE__ */ new Map();
   const was = /* @__PURE__ */ new Map();
   const queue = /* @__PURE__ */ new Map();
-  const order = createMinHeap();
+  const orders = /* @__PURE__ */ new Map();
   const consider = (id) => {
     const job = index.byId.get(id);
     const now = state().jobs[id];
     if (job === void 0 || now === void 0) return;
     if (now.status === "queued" && unmet.get(id) === 0 && isFree(now)) {
-      if (!queue.has(job.index)) {
-        queue.set(job.index, job);
-        order.push(job.index);
-      }
+      const pool = poolOf(job);
+      if (queue.get(job.index)?.pool === pool) return;
+      queue.set(job.index, { job, pool });
+      const order = orders.get(pool) ?? createMinHeap();
+      orders.set(pool, order);
+      order.push(job.index);
     } else queue.delete(job.index);
+  };
+  const next = (hasRoom) => {
+    let first = null;
+    for (const [pool, order] of orders) {
+      let key = order.peek();
+      for (; key !== void 0 && queue.get(key)?.pool !== pool; key = order.peek()) order.pop();
+      if (key !== void 0 && (first === null || key < first.key) && hasRoom(pool)) first = { key, order };
+    }
+    return first;
   };
   for (const [id, job] of index.byId) {
     const met = needOf(job);
@@ -139,22 +151,15 @@ function createReadiness(index, state) {
   }
   for (const id of index.byId.keys()) consider(id);
   return {
-    take(limit) {
-      const passed = [];
-      let found = null;
-      while (found === null) {
-        const key = order.pop();
-        if (key === void 0) break;
-        const job = queue.get(key);
-        if (job === void 0) continue;
-        if (limit(job)) {
-          queue.delete(key);
-          found = job;
-        } else passed.push(key);
-      }
-      for (const key of passed) order.push(key);
-      return found;
+    take(hasRoom) {
+      const found = next(hasRoom);
+      if (found === null) return null;
+      found.order.pop();
+      const job = queue.get(found.key)?.job ?? null;
+      queue.delete(found.key);
+      return job;
     },
+    canTake: (hasRoom) => next(hasRoom) !== null,
     changed(id) {
       const now = state().jobs[id];
       if (now === void 0) return;
