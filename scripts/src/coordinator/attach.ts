@@ -1,10 +1,10 @@
 /** A client that watches a run until it is settled or something is due. The run does not depend on it. */
-import type { Graph, State } from "../core/runtime.ts";
+import type { Graph, PlanJob, State } from "../core/runtime.ts";
 import type { Clock } from "../host/clock.ts";
 import type { ProcessIdentity } from "../host/identity.ts";
-import { followRun } from "../state/follow.ts";
+import { type Changes, followRun } from "../state/follow.ts";
 import { lockOwner } from "../state/lock.ts";
-import { isActionDue, nextActions } from "./next-actions.ts";
+import { isAnythingDue, mayBeDue } from "./next-actions.ts";
 import { isCoordinated } from "./view.ts";
 
 export type AttachEnd =
@@ -26,7 +26,7 @@ export interface AttachInput {
   readonly timeoutMs: number | null;
   /** The coordinator that we started, when we did: its end is known at once. */
   readonly coordinator: { readonly pid: number; readonly exited: Promise<unknown> } | null;
-  readonly onState?: (state: State) => void;
+  readonly onState?: (state: State, changes: Changes | null) => void;
   /** Ends as `changed` as soon as it holds, however much goes on. */
   readonly enough?: (state: State) => boolean;
 }
@@ -52,6 +52,7 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
   });
   const deadline = o.timeoutMs === null ? null : o.clock.mono() + o.timeoutMs;
   const first = follower.state().seq;
+  let seq = first;
   const due = dueLook(o);
   const rest = o.until === "changed" ? undefined : REST_MS;
   let dueSince: number | null = null;
@@ -59,14 +60,17 @@ export async function attach(o: AttachInput): Promise<AttachEnd> {
   try {
     for (;;) {
       const alive = o.coordinator === null ? isCoordinated(o.runDir) : !gone;
-      if (follower.poll()) lastChange = o.clock.mono();
+      follower.poll();
       const state = follower.state();
-      o.onState?.(state);
+      const changes = follower.changes();
+      if (state.seq !== seq) lastChange = o.clock.mono();
+      seq = state.seq;
+      o.onState?.(state, changes);
       if (client.detached) return "detached";
       if (o.enough?.(state) === true) return "changed";
       if (!alive) return ended(state, client.interrupted);
       if (o.until === "changed" && state.seq !== first) return "changed";
-      if (o.until === "due" && state.status === "running" && due(state)) {
+      if (o.until === "due" && state.status === "running" && due(state, changes)) {
         const now = o.clock.mono();
         dueSince ??= now;
         const still = now - lastChange >= STILL_MS || now - dueSince >= STILL_MAX_MS;
@@ -101,24 +105,41 @@ function hasProcess(graph: Graph, state: State): boolean {
   });
 }
 
-/** Whether something is due: all jobs are gone through, so an answer stands until the state moved and its cost is made up for. */
-function dueLook(o: AttachInput): (state: State) => boolean {
+/**
+ * Whether something is due. All jobs are gone through for that, so an answer stands until something moved that can change
+ * it, and until the cost of the last look is made up for.
+ */
+function dueLook(o: AttachInput): (state: State, changes: Changes | null) => boolean {
+  const plans = new Map(o.graph.jobs.map((job) => [job.id, job]));
   let answer = false;
-  let seq = -1;
+  let stale = true;
   let notBefore = Number.NEGATIVE_INFINITY;
-  return (state) => {
+  return (state, changes) => {
+    stale ||= changes === null || (answer && hasMoved(changes)) || mayMakeDue(plans, state, changes);
     const from = o.clock.mono();
-    if (state.seq === seq || from < notBefore) return answer;
-    seq = state.seq;
-    answer = isActionDue(
-      nextActions({ graph: o.graph, state, runDir: o.runDir, script: o.script, coordinatorAlive: true })
-        .actions,
-    );
+    if (!stale || from < notBefore) return answer;
+    stale = false;
+    answer = isAnythingDue({
+      graph: o.graph,
+      state,
+      runDir: o.runDir,
+      script: o.script,
+      coordinatorAlive: true,
+    });
     const now = o.clock.mono();
     notBefore = now + (now - from) * DUE_SHARE;
     return answer;
   };
 }
+
+const hasMoved = (changes: Changes): boolean => changes.others || changes.jobs.size > 0;
+
+const mayMakeDue = (plans: ReadonlyMap<string, PlanJob>, state: State, changes: Changes): boolean =>
+  changes.others ||
+  [...changes.jobs].some((id) => {
+    const [plan, job] = [plans.get(id), state.jobs[id]];
+    return plan !== undefined && job !== undefined && mayBeDue(plan, job);
+  });
 
 interface ClientSignals {
   readonly detached: boolean;

@@ -43,6 +43,20 @@ export function nextActions(input: NextInput): NextActions {
   return input.state.status === "waiting" ? only(resume(input)) : egressBeside(input, wait(input));
 }
 
+/** Whether `nextActions` has something due in it, without its texts. */
+export function isAnythingDue(input: NextInput): boolean {
+  const { status } = input.state;
+  if (isSettled(input.state)) return false;
+  if (status === "interrupted" || status === "waiting" || input.coordinatorAlive === false) return true;
+  return dueActions(input).some(({ action }) => !NOT_DUE.has(action));
+}
+
+/** Whether a job can make something due: not while it only runs, has ended, or waits for its turn. */
+export function mayBeDue(plan: PlanJob, job: Job): boolean {
+  const last = job.attemptRecords.at(-1);
+  return blockCodes(job).length > 0 || (last !== undefined && isNative(plan, last));
+}
+
 /** `wait` stands alone but for what its reader could confirm or look at meanwhile. */
 function egressBeside(input: NextInput, action: NextAction): NextActions {
   const offers = egressOffers(input).map((offer) => offer.make());

@@ -1,39 +1,43 @@
 /** What changed since the last look, in plain lines: progress for a person and for a log, never more than a reader wants. */
 import type { Graph, State } from "../core/runtime.ts";
+import type { Changes } from "../state/follow.ts";
 
 /** Up to here every change of every job is a line; above, only what went wrong is, and a count now and then. */
 const EACH_JOB = 20;
 const TROUBLES_SHOWN = 30;
 
-export function createProgress(graph: Graph, print: (line: string) => void): (state: State) => void {
-  const small = graph.jobs.length <= EACH_JOB;
-  const seen = new Map<string, string>();
-  let seq = -1;
+/** `changes`: what moved since the last call, as a follower tells it; only that is looked at. */
+export function createProgress(
+  graph: Graph,
+  print: (line: string) => void,
+): (state: State, changes: Changes | null) => void {
+  const total = graph.jobs.length;
+  const small = total <= EACH_JOB;
+  // A job that has not moved yet is nothing to tell.
+  const seen = new Map(graph.jobs.map((job) => [job.id, "queued"]));
+  const ended = new Set<string>();
   let troubles = 0;
   let counted = 0;
-  return (state) => {
-    if (state.seq === seq) return;
-    seq = state.seq;
-    const ended = Object.values(state.jobs).filter(
-      (job) => job.status !== "queued" && job.status !== "running",
-    ).length;
-    for (const job of graph.jobs) {
-      const now = state.jobs[job.id];
-      if (now === undefined) continue;
-      const text = describe(now);
-      const before = seen.get(job.id);
-      if (before === text) continue;
-      seen.set(job.id, text);
-      if (before === undefined && text === "queued") continue;
-      const trouble = now.status === "failed" || now.status === "blocked";
+  return (state, changes) => {
+    const moved = [...(changes?.jobs ?? seen.keys())].flatMap((id) => {
+      const job = state.jobs[id];
+      return job === undefined ? [] : [{ id, job }];
+    });
+    for (const { id, job } of moved)
+      if (job.status === "queued" || job.status === "running") ended.delete(id);
+      else ended.add(id);
+    for (const { id, job } of moved) {
+      const text = describe(job);
+      if (seen.get(id) === text) continue;
+      seen.set(id, text);
+      const trouble = job.status === "failed" || job.status === "blocked";
       if (trouble) troubles += 1;
-      if (small || (trouble && troubles <= TROUBLES_SHOWN))
-        print(`[${ended}/${graph.jobs.length}] ${job.id}: ${text}`);
+      if (small || (trouble && troubles <= TROUBLES_SHOWN)) print(`[${ended.size}/${total}] ${id}: ${text}`);
     }
-    const tenth = Math.floor((ended * 10) / graph.jobs.length);
+    const tenth = Math.floor((ended.size * 10) / total);
     if (!small && tenth > counted) {
       counted = tenth;
-      print(`[${ended}/${graph.jobs.length}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
+      print(`[${ended.size}/${total}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
     }
   };
 }

@@ -20,7 +20,8 @@ export function watchDir(path: string, onChange: () => void): DirWatch {
 /**
  * Resolves with the first non-null answer of `look`; null when `timeoutMs` have passed. It looks after `firstMs`, after
  * each change in `dir`, and every `everyMs`, but never twice within `restMs`: a busy writer must not keep its readers
- * busy. Rejects when `look` throws.
+ * busy. For the same reason `dir` is watched only once that first look has found nothing: a watch is woken by each file,
+ * and to set it up costs as much as the folder has entries. Rejects when `look` throws.
  */
 export function waitInDir<T>(o: {
   dir: string;
@@ -34,7 +35,7 @@ export function waitInDir<T>(o: {
     let watcher: DirWatch | null = null;
     let nextLook: NodeJS.Timeout | null = null;
     let ended = false;
-    let lastLook = performance.now() + o.firstMs - o.restMs;
+    let lastLook = Number.NEGATIVE_INFINITY;
 
     const end = (settle: () => void): void => {
       ended = true;
@@ -54,6 +55,13 @@ export function waitInDir<T>(o: {
         end(() => reject(error));
       }
     };
+    const first = (): void => {
+      look();
+      if (ended) return;
+      watcher = watchDir(o.dir, soon);
+      // What changed before the watcher was there is seen by this look.
+      soon();
+    };
     const soon = (): void => {
       if (ended || nextLook !== null) return;
       const wait = lastLook + o.restMs - performance.now();
@@ -70,8 +78,7 @@ export function waitInDir<T>(o: {
       // Node fires longer timers at once.
       Math.min(o.timeoutMs, 2_147_483_647),
     );
-    watcher = watchDir(o.dir, soon);
-    // What changed before the watcher was there is seen by this look.
-    soon();
+    if (o.firstMs <= 0) first();
+    else nextLook = setTimeout(first, o.firstMs);
   });
 }

@@ -6,13 +6,23 @@ import { type Disk, systemDisk } from "../host/disk.ts";
 import { waitInDir } from "../host/watch.ts";
 import { StateFaultError } from "./fault.ts";
 import { indexJournal, sealBefore } from "./journal.ts";
-import type { State } from "./records.ts";
+import type { JournalRecord, State } from "./records.ts";
 import { replay } from "./recover.ts";
 import { load } from "./store.ts";
+
+/** What moved in a state. */
+export interface Changes {
+  /** Jobs with a record of their own or of an attempt. */
+  readonly jobs: ReadonlySet<string>;
+  /** Records of the run, of approvals, arbiters and onboardings. */
+  readonly others: boolean;
+}
 
 export interface Follower {
   /** Changes in place at `poll` as long as state.json is not replaced: ask again after each. */
   state(): State;
+  /** What moved since this was asked last; null: anything may have, and at first. */
+  changes(): Changes | null;
   /** Reads what is new; true when the state changed. Throws `StateFaultError`. */
   poll(): boolean;
   /**
@@ -41,6 +51,13 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
   /** The end of the line before it. */
   let seal: Buffer = Buffer.alloc(0);
   let journalId: string | undefined;
+  let moved: { jobs: Set<string>; others: boolean } | null = null;
+
+  const note = (record: JournalRecord): void => {
+    if (moved === null) return;
+    if ("jobId" in record) moved.jobs.add(record.jobId);
+    else moved.others = true;
+  };
 
   /** Inode numbers and coarse file times come again within a few milliseconds; seq, at the start of the text, does not. */
   const identity = (): string =>
@@ -55,6 +72,7 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
     offset = found.value.journalNext;
     seal = found.value.journalSeal;
     journalId = undefined;
+    moved = null;
   };
 
   /** False when what was appended does not simply go on: then everything is read again. */
@@ -75,7 +93,7 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
       if (line.seq !== seq || line.epoch < epoch) return false;
       epoch = line.epoch;
     }
-    if (!replay(state, bytes, lines, runDir).ok) return false;
+    if (!replay(state, bytes, lines, { runDir, applied: note }).ok) return false;
     offset += index.next - seal.length;
     seal = sealBefore(bytes, index.next);
     return true;
@@ -93,6 +111,11 @@ export function followRun(runDir: string, disk: Disk = systemDisk): Follower {
   let closed = false;
   return {
     state: () => state,
+    changes() {
+      const since = moved;
+      moved = { jobs: new Set(), others: false };
+      return since;
+    },
     poll,
     async changed(timeoutMs, restMs = REST_MS) {
       const look = (): boolean | null => (closed ? false : poll() ? true : null);

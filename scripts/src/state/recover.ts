@@ -7,7 +7,7 @@ import { quoteShell } from "../core/shell-quote.ts";
 import { TOOL } from "../core/tool-word.ts";
 import type { StateFault } from "./fault.ts";
 import { type Garbage, indexJournal, type LineRef, parseLine, sealBefore, withoutFenced } from "./journal.ts";
-import type { State } from "./records.ts";
+import type { JournalRecord, State } from "./records.ts";
 import { parseStateFile, type StateFileProblem } from "./state-file.ts";
 import { applyAll } from "./transition.ts";
 
@@ -57,7 +57,7 @@ export function recover(files: RunBytes): Result<Recovered, StateFault> {
     (line) => line.seq <= state.seq || line.epoch >= state.epoch,
   );
   const last = kept.at(-1);
-  const replayed = replay(state, files.journal, kept, files.runDir, index.garbage);
+  const replayed = replay(state, files.journal, kept, { runDir: files.runDir, garbage: index.garbage });
   if (!replayed.ok) return replayed;
   const lost = index.garbage.find((g) => g.ours && g.start >= (last?.end ?? 0));
   if (lost !== undefined)
@@ -70,16 +70,20 @@ export function recover(files: RunBytes): Result<Recovered, StateFault> {
 }
 
 /**
- * Applies the lines that are news. Stops at the first that cannot follow: damaged is the journal there, or where the
- * `garbage` before it stands for what is missing.
+ * Applies the lines that are news, and tells `applied` of each record. Stops at the first line that cannot follow: damaged
+ * is the journal there, or where the `garbage` before it stands for what is missing.
  */
 export function replay(
   state: State,
   journal: Buffer,
   lines: readonly LineRef[],
-  runDir: string,
-  garbage: readonly Garbage[] = [],
+  o: {
+    readonly runDir: string;
+    readonly garbage?: readonly Garbage[];
+    readonly applied?: (record: JournalRecord) => void;
+  },
 ): Result<null, StateFault> {
+  const { runDir, garbage = [], applied } = o;
   let good = 0;
   for (const line of lines) {
     const refuse = (what: string) => {
@@ -96,6 +100,7 @@ export function replay(
       const { records, ts } = parseLine(journal, line);
       applyAll(state, records);
       state.updatedAt = ts;
+      if (applied !== undefined) for (const record of records) applied(record);
     } catch (error) {
       return refuse(
         `record ${line.seq} cannot be applied: ${error instanceof Error ? error.message : String(error)}`,

@@ -4,6 +4,8 @@ import {
   arbiterFiles,
   exitCodeFor,
   isActionDue,
+  isAnythingDue,
+  mayBeDue,
   type NextActions,
   nativeFiles,
   nextActions,
@@ -393,6 +395,34 @@ describe("any state", () => {
       }),
       { seed: 20_260_301, numRuns: 1_000 },
     );
+  });
+
+  it("has something due exactly when one of its actions is, and in a run that goes on only with a job that may be", () => {
+    const plans = ["a", "b"].map((id) => ({ ...internal, id }));
+    let due = 0;
+    fc.assert(
+      fc.property(fc.tuple(job, job), status, fc.boolean(), ([a, b], at, alive) => {
+        const input = {
+          graph: graphOf(plans),
+          state: stateOf({ a, b }, { status: at }),
+          runDir,
+          script,
+          coordinatorAlive: alive,
+        };
+        const found = isAnythingDue(input);
+        expect(found).toBe(isActionDue(nextActions(input).actions));
+        const may = [a, b].some((one) => mayBeDue(internal, one));
+        if (found && at === "running" && alive) {
+          due += 1;
+          expect(may).toBe(true);
+        }
+      }),
+      { seed: 20_260_302, numRuns: 1_000 },
+    );
+    expect(due).toBeGreaterThan(20);
+    expect(mayBeDue(internal, running)).toBe(false);
+    expect(mayBeDue(internal, queued)).toBe(false);
+    expect(mayBeDue(internal, jobOf([native({})]))).toBe(true);
   });
 
   it("is answered in time for ten thousand jobs", () => {

@@ -71,6 +71,30 @@ test("a large run is read once; after that only what was appended", async () => 
   expect(disk.appended).toBe(readFileSync(join(runDir, "journal.jsonl")).length - before + 50 * 19);
 });
 
+test("what moved is told once, and after a replaced snapshot anything may have", async () => {
+  const { runDir, store } = await open();
+  const follower = followRun(runDir);
+  const nothing = { jobs: new Set(), others: false };
+  expect(follower.changes()).toBeNull();
+  expect(follower.changes()).toEqual(nothing);
+  await store.commit([note("x")]);
+  follower.poll();
+  expect(follower.changes()).toEqual({ jobs: new Set(), others: true });
+  const [opened, ...rest] = lifeOf("a");
+  await store.commit(opened as JournalRecord[]);
+  await store.commit([{ type: "job", jobId: "b", patch: { detail: "x" } }]);
+  follower.poll();
+  expect(follower.changes()).toEqual({ jobs: new Set(["a", "b"]), others: false });
+  for (const step of rest) await store.commit(step);
+  follower.poll();
+  expect(follower.changes()?.jobs).toEqual(new Set(["a"]));
+  follower.poll();
+  expect(follower.changes()).toEqual(nothing);
+  await store.snapshot();
+  follower.poll();
+  expect(follower.changes()).toBeNull();
+});
+
 test("a line that is half there waits for its other half", async () => {
   const { runDir, store } = await open();
   const path = join(runDir, "journal.jsonl");

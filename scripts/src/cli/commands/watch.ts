@@ -18,7 +18,7 @@ export const handler: Handler = async (ctx, parsed) => {
     for (;;) {
       const alive = isCoordinated(runDir);
       follower.poll();
-      print(follower.state());
+      print(follower.state(), follower.changes());
       if (!alive || ctx.out.closed) break;
       await follower.changed(500);
     }

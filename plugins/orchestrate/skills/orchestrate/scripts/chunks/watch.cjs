@@ -17,7 +17,7 @@ var handler = async (ctx, parsed) => {
     for (; ; ) {
       const alive = (0, import_writer2.isCoordinated)(runDir);
       follower.poll();
-      print(follower.state());
+      print(follower.state(), follower.changes());
       if (!alive || ctx.out.closed) break;
       await follower.changed(500);
     }

@@ -582,7 +582,7 @@ function recover(files) {
     (line) => line.seq <= state.seq || line.epoch >= state.epoch
   );
   const last = kept.at(-1);
-  const replayed = replay(state, files.journal, kept, files.runDir, index2.garbage);
+  const replayed = replay(state, files.journal, kept, { runDir: files.runDir, garbage: index2.garbage });
   if (!replayed.ok) return replayed;
   const lost = index2.garbage.find((g) => g.ours && g.start >= (last?.end ?? 0));
   if (lost !== void 0)
@@ -593,7 +593,8 @@ function recover(files) {
   const journalSeal = sealBefore(files.journal, index2.next);
   return (0, import_dispatch9.ok)({ state, repairs, stateBytes: files.state.length, journalNext: index2.next, journalSeal });
 }
-function replay(state, journal, lines, runDir, garbage = []) {
+function replay(state, journal, lines, o) {
+  const { runDir, garbage = [], applied } = o;
   let good = 0;
   for (const line of lines) {
     const refuse = (what) => {
@@ -610,6 +611,7 @@ function replay(state, journal, lines, runDir, garbage = []) {
       const { records, ts } = parseLine(journal, line);
       applyAll(state, records);
       state.updatedAt = ts;
+      if (applied !== void 0) for (const record of records) applied(record);
     } catch (error) {
       return refuse(
         `record ${line.seq} cannot be applied: ${error instanceof Error ? error.message : String(error)}`
@@ -1302,7 +1304,7 @@ function waitInDir(o) {
     let watcher = null;
     let nextLook = null;
     let ended2 = false;
-    let lastLook = performance.now() + o.firstMs - o.restMs;
+    let lastLook = Number.NEGATIVE_INFINITY;
     const end = (settle2) => {
       ended2 = true;
       watcher?.close();
@@ -1321,6 +1323,12 @@ function waitInDir(o) {
         end(() => reject(error));
       }
     };
+    const first = () => {
+      look();
+      if (ended2) return;
+      watcher = watchDir(o.dir, soon);
+      soon();
+    };
     const soon = () => {
       if (ended2 || nextLook !== null) return;
       const wait2 = lastLook + o.restMs - performance.now();
@@ -1336,8 +1344,8 @@ function waitInDir(o) {
       // Node fires longer timers at once.
       Math.min(o.timeoutMs, 2147483647)
     );
-    watcher = watchDir(o.dir, soon);
-    soon();
+    if (o.firstMs <= 0) first();
+    else nextLook = setTimeout(first, o.firstMs);
   });
 }
 var sentence = (text) => /[.!?\u2026]$/.test(text) ? text : `${text}.`;
@@ -1497,6 +1505,16 @@ function nextActions(input) {
     };
   if (input.state.status === "interrupted" || input.coordinatorAlive === false) return only(resume2(input));
   return input.state.status === "waiting" ? only(resume2(input)) : egressBeside(input, wait(input));
+}
+function isAnythingDue(input) {
+  const { status } = input.state;
+  if (isSettled(input.state)) return false;
+  if (status === "interrupted" || status === "waiting" || input.coordinatorAlive === false) return true;
+  return dueActions(input).some(({ action }) => !NOT_DUE.has(action));
+}
+function mayBeDue(plan, job) {
+  const last = job.attemptRecords.at(-1);
+  return blockCodes(job).length > 0 || last !== void 0 && isNative(plan, last);
 }
 function egressBeside(input, action) {
   const offers = egressOffers(input).map((offer) => offer.make());
@@ -1885,6 +1903,12 @@ function followRun(runDir, disk = systemDisk) {
   let offset = 0;
   let seal = Buffer.alloc(0);
   let journalId;
+  let moved = null;
+  const note = (record) => {
+    if (moved === null) return;
+    if ("jobId" in record) moved.jobs.add(record.jobId);
+    else moved.others = true;
+  };
   const identity = () => `${disk.stamp(statePath)?.id} ${disk.readFrom(statePath, 0, HEAD_BYTES).toString()}`;
   const reload = () => {
     stateId = identity();
@@ -1894,6 +1918,7 @@ function followRun(runDir, disk = systemDisk) {
     offset = found.value.journalNext;
     seal = found.value.journalSeal;
     journalId = void 0;
+    moved = null;
   };
   const readOn = () => {
     const journal = disk.stamp(journalPath);
@@ -1911,7 +1936,7 @@ function followRun(runDir, disk = systemDisk) {
       if (line.seq !== seq || line.epoch < epoch) return false;
       epoch = line.epoch;
     }
-    if (!replay(state, bytes, lines, runDir).ok) return false;
+    if (!replay(state, bytes, lines, { runDir, applied: note }).ok) return false;
     offset += index2.next - seal.length;
     seal = sealBefore(bytes, index2.next);
     return true;
@@ -1927,6 +1952,11 @@ function followRun(runDir, disk = systemDisk) {
   let closed = false;
   return {
     state: () => state,
+    changes() {
+      const since = moved;
+      moved = { jobs: /* @__PURE__ */ new Set(), others: false };
+      return since;
+    },
     poll,
     async changed(timeoutMs, restMs = REST_MS) {
       const look = () => closed ? false : poll() ? true : null;
@@ -1949,34 +1979,32 @@ function followRun(runDir, disk = systemDisk) {
 var EACH_JOB = 20;
 var TROUBLES_SHOWN = 30;
 function createProgress(graph, print) {
-  const small = graph.jobs.length <= EACH_JOB;
-  const seen = /* @__PURE__ */ new Map();
-  let seq = -1;
+  const total = graph.jobs.length;
+  const small = total <= EACH_JOB;
+  const seen = new Map(graph.jobs.map((job) => [job.id, "queued"]));
+  const ended2 = /* @__PURE__ */ new Set();
   let troubles = 0;
   let counted = 0;
-  return (state) => {
-    if (state.seq === seq) return;
-    seq = state.seq;
-    const ended2 = Object.values(state.jobs).filter(
-      (job) => job.status !== "queued" && job.status !== "running"
-    ).length;
-    for (const job of graph.jobs) {
-      const now = state.jobs[job.id];
-      if (now === void 0) continue;
-      const text = describe(now);
-      const before = seen.get(job.id);
-      if (before === text) continue;
-      seen.set(job.id, text);
-      if (before === void 0 && text === "queued") continue;
-      const trouble = now.status === "failed" || now.status === "blocked";
+  return (state, changes) => {
+    const moved = [...changes?.jobs ?? seen.keys()].flatMap((id) => {
+      const job = state.jobs[id];
+      return job === void 0 ? [] : [{ id, job }];
+    });
+    for (const { id, job } of moved)
+      if (job.status === "queued" || job.status === "running") ended2.delete(id);
+      else ended2.add(id);
+    for (const { id, job } of moved) {
+      const text = describe(job);
+      if (seen.get(id) === text) continue;
+      seen.set(id, text);
+      const trouble = job.status === "failed" || job.status === "blocked";
       if (trouble) troubles += 1;
-      if (small || trouble && troubles <= TROUBLES_SHOWN)
-        print(`[${ended2}/${graph.jobs.length}] ${job.id}: ${text}`);
+      if (small || trouble && troubles <= TROUBLES_SHOWN) print(`[${ended2.size}/${total}] ${id}: ${text}`);
     }
-    const tenth = Math.floor(ended2 * 10 / graph.jobs.length);
+    const tenth = Math.floor(ended2.size * 10 / total);
     if (!small && tenth > counted) {
       counted = tenth;
-      print(`[${ended2}/${graph.jobs.length}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
+      print(`[${ended2.size}/${total}] ended${troubles > 0 ? `, ${troubles} failed or blocked` : ""}`);
     }
   };
 }
@@ -2006,6 +2034,7 @@ async function attach(o) {
   });
   const deadline = o.timeoutMs === null ? null : o.clock.mono() + o.timeoutMs;
   const first = follower.state().seq;
+  let seq = first;
   const due = dueLook(o);
   const rest = o.until === "changed" ? void 0 : REST_MS2;
   let dueSince = null;
@@ -2013,14 +2042,17 @@ async function attach(o) {
   try {
     for (; ; ) {
       const alive = o.coordinator === null ? isCoordinated(o.runDir) : !gone;
-      if (follower.poll()) lastChange = o.clock.mono();
+      follower.poll();
       const state = follower.state();
-      o.onState?.(state);
+      const changes = follower.changes();
+      if (state.seq !== seq) lastChange = o.clock.mono();
+      seq = state.seq;
+      o.onState?.(state, changes);
       if (client.detached) return "detached";
       if (o.enough?.(state) === true) return "changed";
       if (!alive) return ended(state, client.interrupted);
       if (o.until === "changed" && state.seq !== first) return "changed";
-      if (o.until === "due" && state.status === "running" && due(state)) {
+      if (o.until === "due" && state.status === "running" && due(state, changes)) {
         const now = o.clock.mono();
         dueSince ??= now;
         const still = now - lastChange >= STILL_MS || now - dueSince >= STILL_MAX_MS;
@@ -2050,21 +2082,32 @@ function hasProcess(graph, state) {
   });
 }
 function dueLook(o) {
+  const plans = new Map(o.graph.jobs.map((job) => [job.id, job]));
   let answer = false;
-  let seq = -1;
+  let stale = true;
   let notBefore = Number.NEGATIVE_INFINITY;
-  return (state) => {
+  return (state, changes) => {
+    stale ||= changes === null || answer && hasMoved(changes) || mayMakeDue(plans, state, changes);
     const from = o.clock.mono();
-    if (state.seq === seq || from < notBefore) return answer;
-    seq = state.seq;
-    answer = isActionDue(
-      nextActions({ graph: o.graph, state, runDir: o.runDir, script: o.script, coordinatorAlive: true }).actions
-    );
+    if (!stale || from < notBefore) return answer;
+    stale = false;
+    answer = isAnythingDue({
+      graph: o.graph,
+      state,
+      runDir: o.runDir,
+      script: o.script,
+      coordinatorAlive: true
+    });
     const now = o.clock.mono();
     notBefore = now + (now - from) * DUE_SHARE;
     return answer;
   };
 }
+var hasMoved = (changes) => changes.others || changes.jobs.size > 0;
+var mayMakeDue = (plans, state, changes) => changes.others || [...changes.jobs].some((id) => {
+  const [plan, job] = [plans.get(id), state.jobs[id]];
+  return plan !== void 0 && job !== void 0 && mayBeDue(plan, job);
+});
 function signalsOf(o) {
   let detached = false;
   let interrupted = false;
@@ -2296,7 +2339,7 @@ module.exports = {
   followRun: followRun,
   freezeGraph: freezeGraph,
   indexJournal: indexJournal,
-  isActionDue: isActionDue,
+  isAnythingDue: isAnythingDue,
   isCoordinated: isCoordinated,
   isReopenable: isReopenable,
   load: load,
@@ -2305,6 +2348,7 @@ module.exports = {
   markdownFence: markdownFence,
   markdownLine: markdownLine,
   markdownText: markdownText,
+  mayBeDue: mayBeDue,
   nativeFiles: nativeFiles,
   nextActions: nextActions,
   onceCoordinated: onceCoordinated,
