@@ -1,7 +1,7 @@
 import { coordinate } from "../../coordinator/coordinate.ts";
 import { EXIT } from "../../core/exit-codes.ts";
 import { runnable } from "../../core/tool-word.ts";
-import { keepHeapSmall } from "../../host/small-heap.ts";
+import { expectForks } from "../../host/often-forked.ts";
 import type { HiddenHandler } from "../context.ts";
 import { scriptOf } from "../own-command.ts";
 
@@ -9,7 +9,7 @@ import { scriptOf } from "../own-command.ts";
 export const handler: HiddenHandler = async (ctx, argv) => {
   const runDir = argv[0];
   if (runDir === undefined) return EXIT.usage;
-  keepHeapSmall();
+  expectForks();
   return coordinate({
     runDir,
     env: ctx.env,

@@ -2253,6 +2253,10 @@ function reuseDiagnostics(inventory, now) {
     }
   ];
 }
+function nodeVersion() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return [major, minor];
+}
 var MAX_JOBS = 64;
 function onboardingRecord(s, facts) {
   return {
@@ -2298,10 +2302,6 @@ function waitingFor(graph, state, runtime) {
 function missingRuntime(plan, state) {
   if (state.jobs[plan.id]?.block?.code !== "needs-onboarding") return null;
   return plan.requested?.runtime ?? plan.route.rejected[0]?.runtime ?? null;
-}
-function nodeVersion() {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  return [major, minor];
 }
 var ONBOARDING = [
   {

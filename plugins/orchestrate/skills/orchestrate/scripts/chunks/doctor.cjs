@@ -4,17 +4,18 @@
 var import_dispatch = require("./dispatch.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
+var import_dispatch4 = require("./dispatch.cjs");
 var import_supervise = require("./supervise.cjs");
 var import_process_tree = require("./process-tree.cjs");
-var import_dispatch4 = require("./dispatch.cjs");
+var import_dispatch5 = require("./dispatch.cjs");
 var import_git_2 = require("./git-2.cjs");
 var import_rating = require("./rating.cjs");
 var import_unsupported = require("./unsupported.cjs");
-var import_dispatch5 = require("./dispatch.cjs");
 var import_dispatch6 = require("./dispatch.cjs");
 var import_dispatch7 = require("./dispatch.cjs");
 var import_dispatch8 = require("./dispatch.cjs");
 var import_dispatch9 = require("./dispatch.cjs");
+var import_dispatch10 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var EXAMINED = [
   "node",
@@ -127,21 +128,21 @@ var MANAGERS = [
 ];
 function packageCommand(name, env) {
   if (env.platform === "win32") return `winget install ${name}`;
-  const manager = MANAGERS.find(([file]) => (0, import_dispatch9.existsSync)(file));
+  const manager = MANAGERS.find(([file]) => (0, import_dispatch10.existsSync)(file));
   return manager === void 0 ? null : `${manager[1]} ${name}`;
 }
 function folderFaults({ env, root }) {
-  const shut = (path, why) => isWritable(path) ? [] : [fault("folder", `\`${path}\` is not writable: ${why}.`, `chmod u+rwx ${(0, import_dispatch8.quoteShell)(path)}`)];
+  const shut = (path, why) => isWritable(path) ? [] : [fault("folder", `\`${path}\` is not writable: ${why}.`, `chmod u+rwx ${(0, import_dispatch9.quoteShell)(path)}`)];
   return [
     ...shut(root, "a run directory cannot be made there"),
     ...shut(env.tmp, "runtimes cannot be asked, they are probed there"),
-    ...shut(existing((0, import_node_path.join)(env.home, import_dispatch6.CONFIG_DIR)), "policy and confirmations cannot be kept")
+    ...shut(existing((0, import_node_path.join)(env.home, import_dispatch7.CONFIG_DIR)), "policy and confirmations cannot be kept")
   ];
 }
-var existing = (path) => (0, import_dispatch9.existsSync)(path) ? path : (0, import_node_path.dirname)(path);
+var existing = (path) => (0, import_dispatch10.existsSync)(path) ? path : (0, import_node_path.dirname)(path);
 function isWritable(path) {
   try {
-    (0, import_dispatch9.accessSync)(path, import_dispatch9.constants.W_OK);
+    (0, import_dispatch10.accessSync)(path, import_dispatch10.constants.W_OK);
     return true;
   } catch {
     return false;
@@ -153,13 +154,13 @@ function diskFaults({ env, root }) {
     const free = freeBytes(path);
     if (free === null || free >= DISK.noteBelow) return [];
     const what = `\`${path}\` has ${Math.floor(free / 1024 / 1024)} MB left: worktrees and captures need room.`;
-    const fix = `du -xsh ${(0, import_dispatch8.quoteShell)(path)}/* | sort -h | tail`;
+    const fix = `du -xsh ${(0, import_dispatch9.quoteShell)(path)}/* | sort -h | tail`;
     return [free < DISK.faultBelow ? fault("disk", what, fix) : note("disk", what, fix)];
   });
 }
 function freeBytes(path) {
   try {
-    const { bavail, bsize } = (0, import_dispatch9.statfsSync)(path);
+    const { bavail, bsize } = (0, import_dispatch10.statfsSync)(path);
     return bavail * bsize;
   } catch {
     return null;
@@ -225,7 +226,7 @@ function unusable(record, o) {
     return fault(
       id,
       "does not answer `--version` or `--help` with its input closed: a job on it would hang.",
-      `${(0, import_dispatch8.quoteShell)(record.binary ?? id)} --version </dev/null`
+      `${(0, import_dispatch9.quoteShell)(record.binary ?? id)} --version </dev/null`
     );
   if (reason?.startsWith("flag-missing") === true) {
     const missing = reason.slice("flag-missing: ".length);
@@ -241,7 +242,7 @@ function unusable(record, o) {
   }
   return fault(id, `unusable here: ${reason ?? "its probe failed"}.`, o.own("probe", id));
 }
-var logIn = ({ id, binary }) => (0, import_dispatch.loginOf)(id)?.login ?? (0, import_dispatch8.quoteShell)(binary ?? id);
+var logIn = ({ id, binary }) => (0, import_dispatch.loginOf)(id)?.login ?? (0, import_dispatch9.quoteShell)(binary ?? id);
 var thenInside = ({ id }) => {
   const inside = (0, import_dispatch.loginOf)(id)?.inside ?? null;
   return inside === null ? "" : ` Type \`${inside}\` in it.`;
@@ -263,7 +264,7 @@ function sandboxCommand(env) {
 }
 function readOrNull(path) {
   try {
-    return (0, import_dispatch9.readFileSync)(path, "utf8");
+    return (0, import_dispatch10.readFileSync)(path, "utf8");
   } catch {
     return null;
   }
@@ -278,11 +279,11 @@ function envFileNotes({ root }) {
     note(
       ".env",
       `\`${(0, import_node_path.join)(root, ".env")}\` holds ${[...new Set(names)].map((name) => `\`${name}\``).join(", ")}: a CLI that reads it bills jobs in this checkout by that key (jobs in a worktree do not see it).`,
-      `mv ${(0, import_dispatch8.quoteShell)((0, import_node_path.join)(root, ".env"))} ${(0, import_dispatch8.quoteShell)((0, import_node_path.join)(root, ".env.off"))}`
+      `mv ${(0, import_dispatch9.quoteShell)((0, import_node_path.join)(root, ".env"))} ${(0, import_dispatch9.quoteShell)((0, import_node_path.join)(root, ".env.off"))}`
     )
   ];
 }
-var targetNotes = (targets) => targets.map((one) => note(one.id, (0, import_dispatch3.targetText)(one).slice(one.id.length + 2), null));
+var targetNotes = (targets) => targets.map((one) => note(one.id, (0, import_dispatch4.targetText)(one).slice(one.id.length + 2), null));
 function smokeFaults({ smokes, own, root }) {
   return (smokes ?? []).filter((smoke) => !smoke.ok).map((smoke) => {
     const { runtime, failureClass, detail, record } = smoke;
@@ -291,7 +292,7 @@ function smokeFaults({ smokes, own, root }) {
       return fault(
         runtime,
         `unusable: trust. In a worktree it never saw it asks whether to trust the folder, and nobody answers${said}. Answer it once, on a terminal.`,
-        `cd ${(0, import_dispatch8.quoteShell)(root)} && ${(0, import_dispatch8.quoteShell)(record.binary ?? runtime)}`
+        `cd ${(0, import_dispatch9.quoteShell)(root)} && ${(0, import_dispatch9.quoteShell)(record.binary ?? runtime)}`
       );
     if (failureClass === "AUTH")
       return fault(runtime, `its login was refused${said}.${thenInside(record)}`, logIn(record));
@@ -310,9 +311,9 @@ var harnessNotes = ({ harness, own }) => harness.subagents ? [] : [
   )
 ];
 var handler = async (ctx, parsed) => {
-  const asked = (0, import_dispatch3.smokeOf)(ctx, parsed);
+  const asked = (0, import_dispatch4.smokeOf)(ctx, parsed);
   if ("exitCode" in asked) return asked;
-  const harness = (0, import_dispatch4.harnessOf)(ctx.env, parsed) ?? { name: "unknown", subagents: false };
+  const harness = (0, import_dispatch5.harnessOf)(ctx.env, parsed) ?? { name: "unknown", subagents: false };
   const { inventory, targets, smokes, diagnostics } = await (0, import_supervise.probeHost)({
     env: ctx.env,
     clock: ctx.clock,
@@ -324,12 +325,12 @@ var handler = async (ctx, parsed) => {
   const faults = await findFaults({
     inventory,
     env: ctx.env,
-    root: (0, import_dispatch5.workspaceRoot)(ctx.env.cwd),
+    root: (0, import_dispatch6.workspaceRoot)(ctx.env.cwd),
     harness,
     targets,
     smokes,
-    node: (0, import_dispatch.nodeVersion)(),
-    own: (...argv) => (0, import_dispatch2.ownCommand)(ctx, ...argv)
+    node: (0, import_dispatch2.nodeVersion)(),
+    own: (...argv) => (0, import_dispatch3.ownCommand)(ctx, ...argv)
   });
   const hard = faults.some((fault2) => fault2.weight === "fault");
   const examined = EXAMINED.filter((subject) => subject !== "trust" || smokes !== null);
@@ -339,7 +340,7 @@ var handler = async (ctx, parsed) => {
   );
   const answered = (smokes ?? []).filter((smoke) => smoke.ok);
   return {
-    exitCode: hard ? import_dispatch7.EXIT.settledWithFaults : import_dispatch7.EXIT.done,
+    exitCode: hard ? import_dispatch8.EXIT.settledWithFaults : import_dispatch8.EXIT.done,
     data: {
       faults,
       examined,

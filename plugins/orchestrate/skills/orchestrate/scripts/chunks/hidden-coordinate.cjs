@@ -9,32 +9,32 @@ var import_verdict_validate = require("./verdict.validate.cjs");
 var import_accept = require("./accept.cjs");
 var import_rewrite_report = require("./rewrite-report.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
-var import_trace_validate = require("./trace.validate.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
-var import_trace_validate2 = require("./trace.validate.cjs");
+var import_trace_validate = require("./trace.validate.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
+var import_trace_validate2 = require("./trace.validate.cjs");
+var import_dispatch5 = require("./dispatch.cjs");
 var import_inbox_validate = require("./inbox.validate.cjs");
 var import_writer = require("./writer.cjs");
 var import_writer2 = require("./writer.cjs");
-var import_dispatch5 = require("./dispatch.cjs");
+var import_dispatch6 = require("./dispatch.cjs");
 var import_render_plan = require("./render-plan.cjs");
 var import_plane_setup = require("./plane-setup.cjs");
 var import_plane_setup2 = require("./plane-setup.cjs");
-var import_dispatch6 = require("./dispatch.cjs");
 var import_dispatch7 = require("./dispatch.cjs");
+var import_dispatch8 = require("./dispatch.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_supervise = require("./supervise.cjs");
 var import_process_tree = require("./process-tree.cjs");
-var import_dispatch8 = require("./dispatch.cjs");
+var import_dispatch9 = require("./dispatch.cjs");
 var import_rating = require("./rating.cjs");
 var import_rating2 = require("./rating.cjs");
-var import_dispatch9 = require("./dispatch.cjs");
 var import_dispatch10 = require("./dispatch.cjs");
+var import_dispatch11 = require("./dispatch.cjs");
 var import_git_2 = require("./git-2.cjs");
 var import_rating3 = require("./rating.cjs");
-var import_dispatch11 = require("./dispatch.cjs");
-var import_unsupported2 = require("./unsupported.cjs");
 var import_dispatch12 = require("./dispatch.cjs");
+var import_unsupported2 = require("./unsupported.cjs");
 var import_dispatch13 = require("./dispatch.cjs");
 var import_dispatch14 = require("./dispatch.cjs");
 var import_dispatch15 = require("./dispatch.cjs");
@@ -45,6 +45,7 @@ var import_dispatch19 = require("./dispatch.cjs");
 var import_dispatch20 = require("./dispatch.cjs");
 var import_dispatch21 = require("./dispatch.cjs");
 var import_dispatch22 = require("./dispatch.cjs");
+var import_dispatch23 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var import_node_path2 = require("node:path");
 var import_node_path3 = require("node:path");
@@ -60,15 +61,15 @@ var import_node_path12 = require("node:path");
 var ARBITER_TRIES = 2;
 var BACKOFF_MS = 2e3;
 function afterArbiterFailure(o) {
-  const rule = import_dispatch11.FAILURE_RULES[o.failureClass];
+  const rule = import_dispatch12.FAILURE_RULES[o.failureClass];
   if (rule.group !== "infrastructure") return { action: "blocked" };
   if (o.failureClass === "MODEL_UNAVAILABLE" && o.modelPinned) return { action: "blocked" };
-  const longest = Math.max(import_dispatch13.RETRY_LIMITS.quotaFloorMs, o.quotaWaitMs);
+  const longest = Math.max(import_dispatch14.RETRY_LIMITS.quotaFloorMs, o.quotaWaitMs);
   const far = o.resetInMs !== null && o.resetInMs > longest;
   if (!rule.retry || far || o.tries >= ARBITER_TRIES) return { action: "next" };
   return {
     action: "retry",
-    afterMs: Math.max(BACKOFF_MS, o.resetInMs === null ? 0 : o.resetInMs + import_dispatch13.RETRY_LIMITS.quotaMarginMs)
+    afterMs: Math.max(BACKOFF_MS, o.resetInMs === null ? 0 : o.resetInMs + import_dispatch14.RETRY_LIMITS.quotaMarginMs)
   };
 }
 var jsonBytes = (value) => Buffer.byteLength(JSON.stringify(value));
@@ -163,7 +164,7 @@ function visible(text) {
   });
 }
 var UNSEEN = new RegExp(
-  `\\r(?!\\n)|[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f${import_dispatch5.UNSEEN_MARKS}]`,
+  `\\r(?!\\n)|[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f${import_dispatch6.UNSEEN_MARKS}]`,
   "gu"
 );
 function createFence(nonce) {
@@ -313,10 +314,10 @@ What is cut is evidence that you do not have: read it by path where one is given
 }
 var closing = () => "\n## Now judge\n\nAnswer with the JSON object described above, and with nothing else.\n";
 function buildBundle(input) {
-  const limit = input.maxBytes ?? import_dispatch13.POLICY.ARBITER_MAX_BYTES.value;
+  const limit = input.maxBytes ?? import_dispatch14.POLICY.ARBITER_MAX_BYTES.value;
   const context = contextOf(input);
   const found = lookUp(input);
-  const parts = input.attempts.slice(0, import_dispatch13.POLICY.ARBITER_MAX_ATTEMPTS.value).map(found.partOf);
+  const parts = input.attempts.slice(0, import_dispatch14.POLICY.ARBITER_MAX_ATTEMPTS.value).map(found.partOf);
   let count = parts.length;
   while (count > 1 && factBytes(context, parts.slice(0, count)) > limit) count -= 1;
   const shown = new Set(input.attempts.slice(0, count).map(name));
@@ -334,7 +335,7 @@ function buildBundle(input) {
   );
   const { document, omitted } = withinLimit(context, works, limit);
   const text = canonical(document);
-  const digest = (0, import_dispatch16.sha256)(text);
+  const digest = (0, import_dispatch17.sha256)(text);
   return {
     bundle: document,
     text,
@@ -349,7 +350,7 @@ function buildBundle(input) {
 }
 var name = (ref) => `\`${ref.jobId}\` attempt ${ref.attempt}`;
 function canonical(value) {
-  const text = (0, import_dispatch12.canonicalize)(value);
+  const text = (0, import_dispatch13.canonicalize)(value);
   if (text === void 0) throw new Error("the bundle holds a value that JSON cannot state");
   return text;
 }
@@ -357,7 +358,7 @@ function contextOf({ graph, state, redact, nonce, unions = [] }) {
   return {
     schemaVersion: 1,
     runId: state.runId,
-    call: (0, import_dispatch16.sha256)(`call:${nonce}`).slice(0, 16),
+    call: (0, import_dispatch17.sha256)(`call:${nonce}`).slice(0, 16),
     outcome: graph.outcome === null ? null : redact(graph.outcome).slice(0, 2e3),
     constraints: graph.constraints.slice(0, 10).map((text) => redact(text).slice(0, 500)),
     acceptance: graph.acceptance.slice(0, 10).map((text) => redact(text).slice(0, 500)),
@@ -422,7 +423,7 @@ function factsOf({ state, redact }, job, attempt) {
   };
 }
 function standingOf(state, jobId) {
-  const attempt = (0, import_dispatch6.currentAttempt)(state, jobId);
+  const attempt = (0, import_dispatch7.currentAttempt)(state, jobId);
   return attempt === null ? "no attempt" : `attempt ${attempt.attempt}, ${attempt.status}, ${attempt.acceptance}`;
 }
 function elasticOf(from) {
@@ -469,7 +470,7 @@ function elasticOf(from) {
 }
 function findingsOf(input, o) {
   return o.reviews.map((review) => {
-    const attempt = (0, import_dispatch6.currentAttempt)(input.state, review)?.attempt ?? 0;
+    const attempt = (0, import_dispatch7.currentAttempt)(input.state, review)?.attempt ?? 0;
     const shown = o.shown.has(name({ jobId: review, attempt }));
     const text = shown ? "" : input.evidence(review, attempt).resultText ?? "";
     return { review, attempt, text: input.redact(text).slice(0, 8e3) };
@@ -536,7 +537,7 @@ async function diffOf(s, ref, maxBytes) {
 function checkTails(dir) {
   let names;
   try {
-    names = (0, import_dispatch20.readdirSync)(dir).sort();
+    names = (0, import_dispatch21.readdirSync)(dir).sort();
   } catch {
     return [];
   }
@@ -548,22 +549,22 @@ function checkTails(dir) {
 function readPart(path, limit, part) {
   let fd;
   try {
-    fd = (0, import_dispatch20.openSync)(path, "r");
+    fd = (0, import_dispatch21.openSync)(path, "r");
   } catch {
     return null;
   }
   try {
-    const size = (0, import_dispatch20.statSync)(path).size;
+    const size = (0, import_dispatch21.statSync)(path).size;
     const buffer = Buffer.alloc(Math.min(size, limit));
-    (0, import_dispatch20.readSync)(fd, buffer, 0, buffer.length, part === "head" ? 0 : size - buffer.length);
+    (0, import_dispatch21.readSync)(fd, buffer, 0, buffer.length, part === "head" ? 0 : size - buffer.length);
     return buffer.toString("utf8");
   } finally {
-    (0, import_dispatch20.closeSync)(fd);
+    (0, import_dispatch21.closeSync)(fd);
   }
 }
 async function prepareCall(s, o) {
-  const attempts = (o.attempts ?? o.choice.attempts).slice(0, import_dispatch13.POLICY.ARBITER_MAX_ATTEMPTS.value);
-  const nonce = (0, import_dispatch18.randomBytes)(12).toString("base64url");
+  const attempts = (o.attempts ?? o.choice.attempts).slice(0, import_dispatch14.POLICY.ARBITER_MAX_ATTEMPTS.value);
+  const nonce = (0, import_dispatch19.randomBytes)(12).toString("base64url");
   const { promptFile } = (0, import_writer.arbiterFiles)(s.runDir, o.arbiterId);
   const dir = (0, import_node_path2.dirname)(promptFile);
   const base = o.choice.via === "native" ? `${dir}/` : "";
@@ -587,9 +588,9 @@ async function prepareCall(s, o) {
     unions: o.unions
   });
   const files = await wholeTexts(s, bundle);
-  (0, import_dispatch16.ensureDir)(dir);
-  (0, import_dispatch16.writePrivate)(promptFile, bundle.prompt);
-  (0, import_dispatch16.writePrivate)((0, import_node_path2.join)(dir, "bundle.json"), bundle.text);
+  (0, import_dispatch17.ensureDir)(dir);
+  (0, import_dispatch17.writePrivate)(promptFile, bundle.prompt);
+  (0, import_dispatch17.writePrivate)((0, import_node_path2.join)(dir, "bundle.json"), bundle.text);
   writeFiles(dir, files);
   return { arbiter: entryOf(s, { ...o, bundle, nonce }), choice: o.choice, bundle, files, promptFile };
 }
@@ -613,8 +614,8 @@ async function wholeTexts(s, bundle) {
 function writeFiles(dir, files) {
   for (const file of files) {
     const path = (0, import_node_path2.join)(dir, file.path);
-    (0, import_dispatch16.ensureDir)((0, import_node_path2.dirname)(path));
-    (0, import_dispatch16.writePrivate)(path, file.text);
+    (0, import_dispatch17.ensureDir)((0, import_node_path2.dirname)(path));
+    (0, import_dispatch17.writePrivate)(path, file.text);
   }
 }
 var keyOf = (ref) => `${ref.jobId}#${ref.attempt}`;
@@ -622,7 +623,7 @@ function reviewsOf(s, attempts) {
   const open = (0, import_judge.openFindings)(s.graph, s.store.state);
   const named = new Set(attempts.flatMap((ref) => open.get(ref.jobId) ?? []));
   return [...named].flatMap((jobId) => {
-    const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, jobId)?.attempt;
+    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, jobId)?.attempt;
     return attempt === void 0 || attempts.some((ref) => ref.jobId === jobId) ? [] : [{ jobId, attempt }];
   });
 }
@@ -638,7 +639,7 @@ function entryOf(s, o) {
     independence: null,
     bundleSha256: bundle.sha256,
     nonce: o.nonce,
-    createdAt: (0, import_dispatch10.isoTime)(s.clock.now()),
+    createdAt: (0, import_dispatch11.isoTime)(s.clock.now()),
     answeredAt: null,
     overall: null,
     handle: null,
@@ -662,26 +663,26 @@ function entryOf(s, o) {
   };
 }
 function runtimeOf(s, choice) {
-  if (choice.via === "mock") return import_dispatch6.MOCK_RUNTIME;
+  if (choice.via === "mock") return import_dispatch7.MOCK_RUNTIME;
   if (choice.via === "cli") return choice.candidate?.runtime ?? null;
   return s.records.get("internal")?.state === "available" ? "internal" : null;
 }
 function renderCommand(s, o) {
-  const argv = o.argv.map((part) => (0, import_dispatch19.quoteShell)(part)).join(" ");
-  return s.redact(`cd ${(0, import_dispatch19.quoteShell)(o.cwd)} && ${argv}${o.stdin ? " < prompt.md" : " < /dev/null"}
+  const argv = o.argv.map((part) => (0, import_dispatch20.quoteShell)(part)).join(" ");
+  return s.redact(`cd ${(0, import_dispatch20.quoteShell)(o.cwd)} && ${argv}${o.stdin ? " < prompt.md" : " < /dev/null"}
 `);
 }
 var MAX_OUTPUT_BYTES = 4194304;
 async function runArbiter(s, o) {
   const id = o.call.arbiter.arbiterId;
   const scratch = (0, import_dispatch2.supervisorScratch)(s, id, 1);
-  const cwd = (0, import_dispatch20.mkdtempSync)((0, import_node_path4.join)(s.env.tmp, "orchestrate-arbiter-"));
+  const cwd = (0, import_dispatch21.mkdtempSync)((0, import_node_path4.join)(s.env.tmp, "orchestrate-arbiter-"));
   try {
     writeFiles(cwd, o.call.files);
     return await inFolder(s, o, { cwd, scratch });
   } finally {
-    (0, import_dispatch20.rmSync)(scratch, { recursive: true, force: true });
-    (0, import_dispatch20.rmSync)(cwd, { recursive: true, force: true });
+    (0, import_dispatch21.rmSync)(scratch, { recursive: true, force: true });
+    (0, import_dispatch21.rmSync)(cwd, { recursive: true, force: true });
   }
 }
 async function inFolder(s, o, place) {
@@ -703,15 +704,15 @@ async function inFolder(s, o, place) {
   });
   if (!planned.ok) return refused(`${planned.error.code}: ${planned.error.detail}`);
   const plan = planned.value;
-  (0, import_dispatch20.mkdirSync)(place.scratch, { recursive: true });
+  (0, import_dispatch21.mkdirSync)(place.scratch, { recursive: true });
   for (const file of plan.files) {
     const path = (0, import_node_path4.resolve)(place.scratch, file.path);
-    (0, import_dispatch16.ensureDir)((0, import_node_path4.dirname)(path));
-    (0, import_dispatch16.writePrivate)(path, file.content);
+    (0, import_dispatch17.ensureDir)((0, import_node_path4.dirname)(path));
+    (0, import_dispatch17.writePrivate)(path, file.content);
   }
   const marker = (0, import_dispatch2.attemptMarker)(s.runDir, id, 1);
   const dir = (0, import_dispatch2.jobDir)(s.runDir, id);
-  (0, import_dispatch16.writePrivate)(
+  (0, import_dispatch17.writePrivate)(
     (0, import_node_path4.join)(dir, "command.txt"),
     renderCommand(s, { argv: plan.argv, cwd: place.cwd, stdin: plan.stdin !== null })
   );
@@ -762,7 +763,7 @@ async function inFolder(s, o, place) {
   });
   const whole = settlement.ok && !settlement.suspect && result.treeGone;
   const text = whole ? settlement.resultText ?? "" : null;
-  (0, import_dispatch16.writePrivate)((0, import_node_path4.join)(dir, "result.md"), s.redact(text ?? ""));
+  (0, import_dispatch17.writePrivate)((0, import_node_path4.join)(dir, "result.md"), s.redact(text ?? ""));
   return {
     text,
     failureClass: whole || result.endedBy === "cancel" ? null : settlement.failureClass ?? "UNKNOWN",
@@ -813,7 +814,7 @@ function arbiterJob(s, id) {
 function pendingArbitration(graph, state, wanted2 = () => true) {
   const pending = [];
   for (const job of graph.jobs) {
-    const attempt = (0, import_dispatch6.currentAttempt)(state, job.id);
+    const attempt = (0, import_dispatch7.currentAttempt)(state, job.id);
     if (!isUndecided(attempt) || !wanted2(job.id)) continue;
     pending.push({ jobId: job.id, attempt: attempt.attempt });
   }
@@ -827,7 +828,7 @@ function judgeableTogether(refs, graph, state) {
     const ref = wanted2.get(job.id);
     const waits = job.dependsOn.some((id) => open.has(id));
     if (ref !== void 0 && !waits) chosen.push(ref);
-    else if (waits || isUndecided((0, import_dispatch6.currentAttempt)(state, job.id))) open.add(job.id);
+    else if (waits || isUndecided((0, import_dispatch7.currentAttempt)(state, job.id))) open.add(job.id);
   }
   return chosen;
 }
@@ -911,7 +912,7 @@ function isAbout(refs) {
 }
 var keyOf2 = (ref) => `${ref.jobId}#${ref.attempt}`;
 var stillStands = (s, a) => a.attempts.every(({ jobId, attempt }) => {
-  const current = (0, import_dispatch6.currentAttempt)(s.store.state, jobId);
+  const current = (0, import_dispatch7.currentAttempt)(s.store.state, jobId);
   return current?.attempt === attempt && current.status === "success" && current.acceptance === "pending";
 });
 async function callAll(s, round, o) {
@@ -989,7 +990,7 @@ function isMismatch(s, call, answer) {
   });
 }
 var MOCK_ARBITER = {
-  runtime: import_dispatch6.MOCK_RUNTIME,
+  runtime: import_dispatch7.MOCK_RUNTIME,
   kind: "cli",
   model: import_accept.MOCK_ARBITER_FAMILY,
   effort: null,
@@ -1024,7 +1025,7 @@ async function unionOf(s, repo) {
   const base = any === void 0 ? null : (0, import_judge.baseCommitOf)(s, any);
   if (writers.length < 2 || any === void 0 || base === null) return NOTHING;
   const accepted = writers.filter((job) => acceptance(s, job) === "accepted");
-  const key = (0, import_dispatch16.sha256)(
+  const key = (0, import_dispatch17.sha256)(
     JSON.stringify([base, accepted.map((job) => work(s, job)), open.map((job) => work(s, job))])
   );
   const known = s.unions.get(key);
@@ -1064,13 +1065,13 @@ async function unionOf(s, repo) {
   return { union, failures: [] };
 }
 function isFinishedWriter(s, job) {
-  const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
-  return job.writer && attempt?.status === "success" && attempt.commit !== null && attempt.acceptance !== "rejected" && !(0, import_dispatch22.riskAtLeast)(attempt.riskTier, "R3");
+  const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
+  return job.writer && attempt?.status === "success" && attempt.commit !== null && attempt.acceptance !== "rejected" && !(0, import_dispatch23.riskAtLeast)(attempt.riskTier, "R3");
 }
-var acceptance = (s, job) => (0, import_dispatch6.currentAttempt)(s.store.state, job.id)?.acceptance ?? null;
+var acceptance = (s, job) => (0, import_dispatch7.currentAttempt)(s.store.state, job.id)?.acceptance ?? null;
 var work = (s, job) => ({
   jobId: job.id,
-  commit: (0, import_dispatch6.currentAttempt)(s.store.state, job.id)?.commit ?? ""
+  commit: (0, import_dispatch7.currentAttempt)(s.store.state, job.id)?.commit ?? ""
 });
 async function unmade(s, why) {
   const note = `The branches of this run could not be tried together: ${s.redact(why)}`;
@@ -1128,7 +1129,7 @@ async function recordFailures(s, failures) {
   const changed = new Set(failed);
   const dead = [];
   for (const id of failed) {
-    const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, id);
+    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, id);
     if (attempt === null) continue;
     const why = failures.filter((one) => one.jobId === id);
     const detail = s.redact(`${why.map((one) => one.detail).join("; ")}.`);
@@ -1146,7 +1147,7 @@ async function recordFailures(s, failures) {
     for (const below of (0, import_judge.transitiveDependents)(s.index, id)) {
       if (changed.has(below)) continue;
       changed.add(below);
-      const above = (0, import_dispatch6.currentAttempt)(s.store.state, below);
+      const above = (0, import_dispatch7.currentAttempt)(s.store.state, below);
       if (above?.status === "success" && above.acceptance === "pending")
         records.push(
           {
@@ -1273,7 +1274,7 @@ async function afterFailure(s, round, o) {
 }
 async function pause(s, round, ms) {
   if (ms <= 0 || round.stopped !== null) return;
-  await (0, import_dispatch10.sleepUntil)({ ms, halt: (wakeUp) => round.halt = wakeUp });
+  await (0, import_dispatch11.sleepUntil)({ ms, halt: (wakeUp) => round.halt = wakeUp });
   round.halt = null;
   if (s.store.failed !== null) round.stopped = "hard";
 }
@@ -1326,7 +1327,7 @@ function* metricsOf(input) {
   }
 }
 function writeMetrics(file, records) {
-  (0, import_dispatch16.replaceFileInParts)(file, (0, import_dispatch16.piecesOfText)(linesOf(records)));
+  (0, import_dispatch17.replaceFileInParts)(file, (0, import_dispatch17.piecesOfText)(linesOf(records)));
 }
 function* linesOf(records) {
   for (const record of records) yield `${JSON.stringify(record)}
@@ -1404,8 +1405,8 @@ function endStatus(state, end) {
 }
 function isWaiting(job) {
   if (job.status === "queued" || job.status === "running") return true;
-  if (job.block !== null && job.block.code in import_dispatch11.REOPENABLE_BLOCKS) return true;
-  return job.outcomeBlock !== null && job.outcomeBlock.code in import_dispatch11.REOPENABLE_BLOCKS;
+  if (job.block !== null && job.block.code in import_dispatch12.REOPENABLE_BLOCKS) return true;
+  return job.outcomeBlock !== null && job.outcomeBlock.code in import_dispatch12.REOPENABLE_BLOCKS;
 }
 async function recordEnd(s, end) {
   const { status, reason } = endStatus(s.store.state, end);
@@ -1416,7 +1417,7 @@ async function recordEnd(s, end) {
       patch: {
         status,
         reason,
-        endedAt: settled ? (0, import_dispatch10.isoTime)(s.clock.now()) : null,
+        endedAt: settled ? (0, import_dispatch11.isoTime)(s.clock.now()) : null,
         mock: s.store.state.mock || usedMock(s),
         events: eventTotals(s)
       }
@@ -1463,15 +1464,15 @@ async function writeReports(s) {
     now: s.clock.now()
   };
   const markdown = (0, import_rewrite_report.renderReport)(input);
-  (0, import_dispatch16.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch15.RUN_FILES.report), markdown);
-  (0, import_dispatch16.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch15.RUN_FILES.reportHtml), await (0, import_rewrite_report.renderReportHtml)(input));
+  (0, import_dispatch17.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch16.RUN_FILES.report), markdown);
+  (0, import_dispatch17.replaceFile)((0, import_node_path5.join)(s.runDir, import_dispatch16.RUN_FILES.reportHtml), await (0, import_rewrite_report.renderReportHtml)(input));
   (0, import_judge.traceReport)(s, Buffer.byteLength(markdown));
 }
 async function writeMetricsOrSay(s) {
   try {
-    writeMetrics((0, import_node_path5.join)(s.runDir, import_dispatch15.RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
+    writeMetrics((0, import_node_path5.join)(s.runDir, import_dispatch16.RUN_FILES.metrics), metricsOf({ graph: s.graph, state: s.store.state }));
   } catch (error) {
-    const note = `${import_dispatch15.RUN_FILES.metrics} could not be written (${(0, import_dispatch16.errorCode)(error) ?? String(error)}), so the evidence of this run is incomplete.`;
+    const note = `${import_dispatch16.RUN_FILES.metrics} could not be written (${(0, import_dispatch17.errorCode)(error) ?? String(error)}), so the evidence of this run is incomplete.`;
     await s.commit([{ type: "run", patch: {}, note }]);
   }
 }
@@ -1552,7 +1553,7 @@ async function native(s, scheduler, job, command) {
 }
 async function decideApproval(s, scheduler, job, command) {
   const decision = command.kind === "approve" ? "approved" : "denied";
-  const decided = (0, import_dispatch4.decidedScope)({
+  const decided = (0, import_dispatch5.decidedScope)({
     jobId: job.id,
     block: (0, import_dispatch2.jobState)(s, job.id).block,
     approvals: s.store.state.approvals,
@@ -1560,7 +1561,7 @@ async function decideApproval(s, scheduler, job, command) {
     decision
   });
   if (decided !== null) return decided;
-  const at = (0, import_dispatch10.isoTime)(s.clock.now());
+  const at = (0, import_dispatch11.isoTime)(s.clock.now());
   await s.commit([
     {
       type: "approval",
@@ -1581,13 +1582,13 @@ async function decideApproval(s, scheduler, job, command) {
       type: "job",
       jobId: job.id,
       patch: {
-        block: decision === "approved" ? null : { code: "denied", detail: (0, import_dispatch4.deniedText)(job.id, at) }
+        block: decision === "approved" ? null : { code: "denied", detail: (0, import_dispatch5.deniedText)(job.id, at) }
       }
     }
   ]);
   await scheduler.changed(job.id);
   return done(
-    decision === "approved" ? `\`${job.id}\` may run with exactly this scope.` : `\`${job.id}\` is blocked: denied. ${(0, import_dispatch4.deniedText)(job.id, at)}`
+    decision === "approved" ? `\`${job.id}\` may run with exactly this scope.` : `\`${job.id}\` is blocked: denied. ${(0, import_dispatch5.deniedText)(job.id, at)}`
   );
 }
 async function recordOnboarding(s, command) {
@@ -1604,7 +1605,7 @@ async function retry(s, scheduler, job, base) {
     );
   const problem = retryProblem(state);
   if (problem !== null) return refuse("not-retryable", `\`${job.id}\` ${problem}`);
-  if (state.userRetries >= import_dispatch13.SUPERVISION.userRetriesMax)
+  if (state.userRetries >= import_dispatch14.SUPERVISION.userRetriesMax)
     return refuse("retry-limit", `\`${job.id}\` was retried ${state.userRetries} times; that is the limit.`);
   const records = [
     {
@@ -1652,7 +1653,7 @@ function retryProblem(state) {
     const code = state.block?.code ?? "";
     if (code === "dependency-failed" || code === "dependency-rejected")
       return "is blocked by a job above it: retry that one.";
-    if (code in import_dispatch11.REOPENABLE_BLOCKS && code !== "dependency-conflict" && code !== "quota" && code !== "no-harness")
+    if (code in import_dispatch12.REOPENABLE_BLOCKS && code !== "dependency-conflict" && code !== "quota" && code !== "no-harness")
       return `waits for ${code}: answer that action instead.`;
     return null;
   }
@@ -1680,7 +1681,7 @@ async function cancel(s, scheduler, command) {
     held.length === 0 ? command.jobId === null ? "Cancelled; every process of the run is gone." : `\`${command.jobId}\` is cancelled; every process of it is gone.` : `Cancelled, but the harness still has to stop ${held.map((id) => `\`${id}\``).join(", ")} and say so with \`native cancelled\`.`
   );
 }
-var isOpen = (job) => job.status === "queued" || job.status === "interrupted" || job.block !== null && job.block.code in import_dispatch11.REOPENABLE_BLOCKS;
+var isOpen = (job) => job.status === "queued" || job.status === "interrupted" || job.block !== null && job.block.code in import_dispatch12.REOPENABLE_BLOCKS;
 async function verdict(s, scheduler, command) {
   const applied = await (0, import_judge.applyNativeVerdict)(s, {
     text: JSON.stringify(command.verdict),
@@ -1710,8 +1711,8 @@ function notAccepted(s, outcomes) {
 }
 var TEMPORARY = /\.(\d+)\.\d+\.tmp$/;
 function removeLeftovers(runDir) {
-  const inbox = (0, import_node_path6.join)(runDir, import_dispatch15.RUN_FILES.inbox);
-  const supervisor = (0, import_node_path6.join)(runDir, import_dispatch15.RUN_FILES.supervisor);
+  const inbox = (0, import_node_path6.join)(runDir, import_dispatch16.RUN_FILES.inbox);
+  const supervisor = (0, import_node_path6.join)(runDir, import_dispatch16.RUN_FILES.supervisor);
   const supervisors = namesIn(supervisor).map((name2) => (0, import_node_path6.join)(supervisor, name2));
   for (const dir of [runDir, inbox, (0, import_node_path6.join)(inbox, "answered"), ...supervisors])
     for (const name2 of namesIn(dir)) {
@@ -1719,26 +1720,26 @@ function removeLeftovers(runDir) {
       if (pid !== void 0 && !isAlive(Number(pid))) remove((0, import_node_path6.join)(dir, name2));
     }
 }
-var isAlive = (pid) => (0, import_dispatch8.startTime)(pid) !== null || (0, import_process_tree.signal)(pid, 0);
+var isAlive = (pid) => (0, import_dispatch9.startTime)(pid) !== null || (0, import_process_tree.signal)(pid, 0);
 function namesIn(dir) {
   try {
-    return (0, import_dispatch20.readdirSync)(dir);
+    return (0, import_dispatch21.readdirSync)(dir);
   } catch {
     return [];
   }
 }
 function remove(path) {
   try {
-    (0, import_dispatch20.rmSync)(path, { force: true });
+    (0, import_dispatch21.rmSync)(path, { force: true });
   } catch {
   }
 }
 var EVENTS_LIMITS = {
-  maxRecords: import_dispatch13.POLICY.TRACE_MAX_RECORDS.value,
-  maxBytes: import_dispatch13.POLICY.TRACE_MAX_BYTES.value,
+  maxRecords: import_dispatch14.POLICY.TRACE_MAX_RECORDS.value,
+  maxBytes: import_dispatch14.POLICY.TRACE_MAX_BYTES.value,
   rotateAtBytes: null
 };
-var PAYLOAD_MAX_BYTES = import_dispatch13.SUPERVISION.lineMaxBytes - 4096;
+var PAYLOAD_MAX_BYTES = import_dispatch14.SUPERVISION.lineMaxBytes - 4096;
 var TEXT_MAX_CHARS = 2e3;
 function openEventsLog(input) {
   const { log, lastLine } = (0, import_trace_validate2.openLineLog)(input.file, input.limits ?? EVENTS_LIMITS);
@@ -1817,14 +1818,14 @@ function lastSeq(line) {
   }
 }
 var DECISION_LIMITS = {
-  maxRecords: import_dispatch13.POLICY.TRACE_MAX_RECORDS.value,
-  maxBytes: import_dispatch13.POLICY.TRACE_MAX_BYTES.value,
+  maxRecords: import_dispatch14.POLICY.TRACE_MAX_RECORDS.value,
+  maxBytes: import_dispatch14.POLICY.TRACE_MAX_BYTES.value,
   rotateAtBytes: null
 };
-var decisionRef = (spanId) => `${import_dispatch15.RUN_FILES.decisions}#${spanId}`;
+var decisionRef = (spanId) => `${import_dispatch16.RUN_FILES.decisions}#${spanId}`;
 function createPlane(s) {
   const root = s.graph.workspaceRoots[0];
-  const file = (0, import_node_path8.join)(s.runDir, import_dispatch15.RUN_FILES.decisions);
+  const file = (0, import_node_path8.join)(s.runDir, import_dispatch16.RUN_FILES.decisions);
   let log = null;
   let asked = 0;
   let malformed = s.store.state.plane?.reason === "malformed";
@@ -1845,7 +1846,7 @@ function createPlane(s) {
       calibration: view.calibration.status,
       calibrationDetail: view.calibration.clause
     };
-    if ((0, import_dispatch12.canonicalize)(state) !== (0, import_dispatch12.canonicalize)(s.store.state.plane ?? null))
+    if ((0, import_dispatch13.canonicalize)(state) !== (0, import_dispatch13.canonicalize)(s.store.state.plane ?? null))
       await s.commit([{ type: "run", patch: { plane: state } }]);
     return view;
   };
@@ -1925,8 +1926,8 @@ function inputOf(s, root) {
   return {
     declared: (0, import_plane_setup2.frozenClassifiers)(s.graph).map((entry) => {
       const now = config.declared.find((source) => source.entry.id === entry.id);
-      const same = now !== void 0 && (0, import_dispatch12.canonicalize)(now.entry) === (0, import_dispatch12.canonicalize)(entry);
-      return same ? now : { entry, source: "project", confirmed: false, path: import_dispatch15.CONFIG_DIR, sha256: "" };
+      const same = now !== void 0 && (0, import_dispatch13.canonicalize)(now.entry) === (0, import_dispatch13.canonicalize)(entry);
+      return same ? now : { entry, source: "project", confirmed: false, path: import_dispatch16.CONFIG_DIR, sha256: "" };
     }),
     specEgress: s.graph.egress,
     policyEgress: config.egress,
@@ -1957,8 +1958,8 @@ function copyCalibration(s, identity) {
   const file = (0, import_inside.readCalibrationFile)(s.graph.workspaceRoots[0]);
   const record = (0, import_inside.recordFor)(file, identity);
   if (record === null) return;
-  (0, import_dispatch16.replaceFile)(
-    (0, import_node_path8.join)(s.runDir, import_dispatch15.RUN_FILES.calibration),
+  (0, import_dispatch17.replaceFile)(
+    (0, import_node_path8.join)(s.runDir, import_dispatch16.RUN_FILES.calibration),
     `${JSON.stringify({ schemaVersion: 1, records: [record] }, null, 2)}
 `
   );
@@ -1986,7 +1987,7 @@ async function refresh(o) {
     harness,
     rate: (0, import_rating.ratingBy)(config)
   });
-  (0, import_dispatch9.writeInventory)(o.runDir, inventory);
+  (0, import_dispatch10.writeInventory)(o.runDir, inventory);
   const planning = {
     inventory,
     policy: config.policy,
@@ -2024,7 +2025,7 @@ function frozenAgain(o, now) {
   return { graph, graphSha256: (0, import_writer.freezeGraph)(o.runDir, o.supervisorRunId, graph) };
 }
 var sameRoute = (job, before) => job.route === before?.route || JSON.stringify(job.route) === JSON.stringify(before?.route);
-var needsArbiter = (graph) => (graph.arbiter.runtime === null || (0, import_unsupported.isPlaceholder)(graph.arbiter.runtime)) && graph.jobs.some((job) => job.route.chain[0]?.runtime !== import_dispatch6.MOCK_RUNTIME);
+var needsArbiter = (graph) => (graph.arbiter.runtime === null || (0, import_unsupported.isPlaceholder)(graph.arbiter.runtime)) && graph.jobs.some((job) => job.route.chain[0]?.runtime !== import_dispatch7.MOCK_RUNTIME);
 var wanted = (job) => job.requested?.runtime ?? null;
 function needsRoute(job, state) {
   const code = state.jobs[job.id]?.block?.code;
@@ -2064,15 +2065,15 @@ function authChanges(o, now) {
 }
 async function openSession(o, store) {
   const read = (0, import_writer.readGraph)(o.runDir, store.state.graphSha256);
-  if (!read.ok) return (0, import_dispatch21.err)(`${read.error.message} ${read.error.fix}`);
-  const inventory = (0, import_dispatch9.readInventory)(o.runDir);
+  if (!read.ok) return (0, import_dispatch22.err)(`${read.error.message} ${read.error.fix}`);
+  const inventory = (0, import_dispatch10.readInventory)(o.runDir);
   if (!inventory.ok) return inventory;
   const prepared = store.state.status === "preparing" ? store.state.supervisorRunId : null;
   const supervisorRunId = prepared ?? (0, import_trace_validate.ulid)(o.clock.now());
-  (0, import_dispatch16.ensureDir)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId));
+  (0, import_dispatch17.ensureDir)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId));
   if (!o.resume) {
     (0, import_writer.shareGraph)(read.value.path, o.runDir, supervisorRunId);
-    return (0, import_dispatch21.ok)(
+    return (0, import_dispatch22.ok)(
       sessionOf(o, {
         store,
         supervisorRunId,
@@ -2099,7 +2100,7 @@ async function openSession(o, store) {
   await store.commit([
     { type: "run", patch: { graphSha256: refreshed.graphSha256, harness: refreshed.harness } }
   ]);
-  return (0, import_dispatch21.ok)(
+  return (0, import_dispatch22.ok)(
     sessionOf(o, {
       store,
       supervisorRunId,
@@ -2134,12 +2135,12 @@ function sessionOf(o, run) {
     records,
     adapters: adaptersOf(graph),
     events: openEventsLog({
-      file: (0, import_node_path7.join)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId), import_dispatch15.RUN_FILES.events),
+      file: (0, import_node_path7.join)((0, import_writer.supervisorDir)(o.runDir, supervisorRunId), import_dispatch16.RUN_FILES.events),
       runId: graph.runId,
       now: o.clock.now,
       redact
     }),
-    trace: (0, import_trace_validate2.openTrace)({ file: (0, import_node_path7.join)(o.runDir, import_dispatch15.RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
+    trace: (0, import_trace_validate2.openTrace)({ file: (0, import_node_path7.join)(o.runDir, import_dispatch16.RUN_FILES.trace), runId: graph.runId, now: o.clock.now }),
     secretValues,
     cancelledJobs: /* @__PURE__ */ new Set(),
     observation: (0, import_judge.createObservation)({
@@ -2150,7 +2151,7 @@ function sessionOf(o, run) {
     redact,
     renew(record) {
       records.set(record.id, record);
-      (0, import_dispatch9.writeInventory)(o.runDir, {
+      (0, import_dispatch10.writeInventory)(o.runDir, {
         ...inventory,
         records: inventory.records.map((known) => records.get(known.id) ?? known)
       });
@@ -2188,8 +2189,8 @@ function adaptersOf(graph) {
 }
 function microMode(o) {
   if (o.otherwiseAcceptable) return o.calibrationValid ? "deciding" : "observing";
-  const due = o.othersSoFar > 0 && o.othersSoFar % import_dispatch13.POLICY.SHADOW_SAMPLE_EVERY_N.value === 0;
-  return due && o.shadowCalls < import_dispatch13.POLICY.SHADOW_SAMPLE_MAX_PER_RUN.value ? "shadow" : null;
+  const due = o.othersSoFar > 0 && o.othersSoFar % import_dispatch14.POLICY.SHADOW_SAMPLE_EVERY_N.value === 0;
+  return due && o.shadowCalls < import_dispatch14.POLICY.SHADOW_SAMPLE_MAX_PER_RUN.value ? "shadow" : null;
 }
 function disagreeingJobs(jobs, claims) {
   const standing = standingOn(jobs);
@@ -2250,7 +2251,7 @@ function amongOthers(s) {
 function claimsOfRun(s) {
   const found = /* @__PURE__ */ new Map();
   for (const job of s.graph.jobs) {
-    const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
+    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
     if (attempt?.status !== "success" || attempt.acceptance === "rejected") continue;
     if (s.adapters.get(attempt.runtime)?.agent !== true) continue;
     const key = `${job.id}#${attempt.attempt}`;
@@ -2262,7 +2263,7 @@ function claimsOfRun(s) {
 }
 function textOf(path) {
   try {
-    return (0, import_dispatch16.readNamedFile)(path, TEXT_MAX_BYTES2).head.toString("utf8");
+    return (0, import_dispatch17.readNamedFile)(path, TEXT_MAX_BYTES2).head.toString("utf8");
   } catch {
     return "";
   }
@@ -2293,7 +2294,7 @@ async function acceptWithoutC3(s) {
 }
 function pendingWork(s) {
   return s.graph.jobs.flatMap((job) => {
-    const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
+    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
     return attempt?.status === "success" && attempt.acceptance === "pending" ? [{ job, attempt }] : [];
   });
 }
@@ -2355,7 +2356,7 @@ var otherwiseAcceptable = ({ job, attempt }, others2) => (0, import_judge.escala
 function othersUpTo(s, jobId, others2) {
   let count = 0;
   for (const job of s.graph.jobs) {
-    const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
+    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
     if (attempt?.status === "success" && !otherwiseAcceptable({ job, attempt }, others2)) count += 1;
     if (job.id === jobId) break;
   }
@@ -2363,7 +2364,7 @@ function othersUpTo(s, jobId, others2) {
 }
 async function acceptIfClear(s, job, turn) {
   const { view } = turn;
-  const attempt = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
+  const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
   if (attempt === null) return false;
   const contradicted = turn.others.disagreeing.has(job.id);
   if (attempt.microArbiter?.mode !== "deciding" && !contradicted) return false;
@@ -2480,7 +2481,7 @@ async function inputsNow(s, job, last) {
   return Promise.all(
     job.inputs.map(async (input) => {
       if (input.fromJob === null)
-        return { path: input.path, sha256: (await (0, import_dispatch16.sha256File)((0, import_node_path10.join)(cwd, input.path)))?.sha256 ?? "" };
+        return { path: input.path, sha256: (await (0, import_dispatch17.sha256File)((0, import_node_path10.join)(cwd, input.path)))?.sha256 ?? "" };
       const source = (0, import_dispatch2.jobState)(s, input.fromJob).attemptRecords.at(-1);
       return {
         path: input.path,
@@ -2490,7 +2491,7 @@ async function inputsNow(s, job, last) {
   );
 }
 function recordedParts(s, jobId) {
-  const text = (0, import_dispatch16.readTextIfPresent)((0, import_judge.inputsFile)(s.runDir, jobId));
+  const text = (0, import_dispatch17.readTextIfPresent)((0, import_judge.inputsFile)(s.runDir, jobId));
   if (text === null) return null;
   try {
     return JSON.parse(text);
@@ -2502,7 +2503,7 @@ async function outputReasons(s, job, last) {
   const place = (0, import_judge.knownWorkplace)(s, job, last);
   const reasons = [];
   for (const artifact of last.artifacts) {
-    const found = await (0, import_dispatch16.sha256File)((0, import_node_path10.join)(place.cwd, artifact.path));
+    const found = await (0, import_dispatch17.sha256File)((0, import_node_path10.join)(place.cwd, artifact.path));
     if (found?.sha256 === artifact.sha256 || place.worktree === null && changedLater(s, job, artifact.path))
       continue;
     reasons.push(
@@ -2533,9 +2534,9 @@ function planSession(s, job, o) {
     (id) => s.index.byId.get(id)?.session?.fromJob === job.id
   );
   const store = keep || job.session !== null ? storeFor(s, o.adapter.id) : null;
-  if (job.session === null) return (0, import_dispatch21.ok)({ resume: null, keep, store, usedBefore: null });
+  if (job.session === null) return (0, import_dispatch22.ok)({ resume: null, keep, store, usedBefore: null });
   const { fromJob, mode } = job.session;
-  const block = (why) => (0, import_dispatch21.err)({
+  const block = (why) => (0, import_dispatch22.err)({
     code: "session-unsupported",
     detail: `cannot ${mode} the session of \`${fromJob}\`: ${why}`
   });
@@ -2552,7 +2553,7 @@ function planSession(s, job, o) {
     return block(
       `\`${o.adapter.id}\` goes on only in the folder it was made in, \`${from.folder}\`, and this job works in \`${o.place.cwd}\``
     );
-  return (0, import_dispatch21.ok)({ resume: { handle: from.handle, mode }, keep, store, usedBefore: from.threadUsage });
+  return (0, import_dispatch22.ok)({ resume: { handle: from.handle, mode }, keep, store, usedBefore: from.threadUsage });
 }
 function recordSession(s, job, o) {
   const handle = o.observed.sessionHandle;
@@ -2569,7 +2570,7 @@ function recordSession(s, job, o) {
     continued: job.session === null || o.plan.resume === null ? null : { fromJob: job.session.fromJob, mode: job.session.mode, handle: o.plan.resume.handle },
     threadUsage: o.adapter.usageCounts === "thread" ? o.observed.usage : null
   };
-  (0, import_dispatch16.writePrivate)((0, import_dispatch2.jobFile)(s.runDir, job.id, "session"), `${JSON.stringify(file)}
+  (0, import_dispatch17.writePrivate)((0, import_dispatch2.jobFile)(s.runDir, job.id, "session"), `${JSON.stringify(file)}
 `);
 }
 function ownUsage(adapter, plan, usage) {
@@ -2589,12 +2590,12 @@ function ownUsage(adapter, plan, usage) {
   };
 }
 function storeFor(s, runtime) {
-  const folder = (0, import_node_path12.join)(s.runDir, import_dispatch15.RUN_FILES.supervisor, "sessions", runtime);
-  (0, import_dispatch16.ensureDir)(folder);
+  const folder = (0, import_node_path12.join)(s.runDir, import_dispatch16.RUN_FILES.supervisor, "sessions", runtime);
+  (0, import_dispatch17.ensureDir)(folder);
   return folder;
 }
 function readSession(s, jobId) {
-  const text = (0, import_dispatch16.readTextIfPresent)((0, import_dispatch2.jobFile)(s.runDir, jobId, "session"));
+  const text = (0, import_dispatch17.readTextIfPresent)((0, import_dispatch2.jobFile)(s.runDir, jobId, "session"));
   if (text === null) return null;
   try {
     const value = JSON.parse(text);
@@ -2688,7 +2689,7 @@ function watchAttempt(s, job, ordinal) {
   function fire() {
     timer = null;
     const facts = {
-      runtime: (0, import_dispatch6.currentAttempt)(s.store.state, job.id)?.runtime ?? null,
+      runtime: (0, import_dispatch7.currentAttempt)(s.store.state, job.id)?.runtime ?? null,
       elapsedMs: Math.round(s.clock.mono() - started),
       silentMs: silence,
       timeoutMs: job.timeoutMs,
@@ -2699,7 +2700,7 @@ function watchAttempt(s, job, ordinal) {
     );
   }
 }
-var silenceOf = (job) => Math.min(import_dispatch13.PLANE_LIMITS.watchdogSilenceMs, ...job.stallAfterMs === null ? [] : [job.stallAfterMs / 2]);
+var silenceOf = (job) => Math.min(import_dispatch14.PLANE_LIMITS.watchdogSilenceMs, ...job.stallAfterMs === null ? [] : [job.stallAfterMs / 2]);
 async function look(s, o) {
   const { job, ordinal } = o;
   const decision = await s.plane.ask({
@@ -2717,7 +2718,7 @@ async function look(s, o) {
     ]
   });
   const made = decision.answers === null ? null : watchdogDecision(decision.answers, job);
-  const latest = (0, import_dispatch6.currentAttempt)(s.store.state, job.id);
+  const latest = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
   const running = latest?.attempt === ordinal && latest.status === "running";
   const kind = running ? made?.proposal ?? null : null;
   decision.settle({
@@ -2807,7 +2808,7 @@ async function runAttempt(s, job, { approved, onLive }) {
     binary: record.binary,
     cancelled
   });
-  (0, import_dispatch20.rmSync)((0, import_dispatch2.supervisorScratch)(s, job.id, ordinal), { recursive: true, force: true });
+  (0, import_dispatch21.rmSync)((0, import_dispatch2.supervisorScratch)(s, job.id, ordinal), { recursive: true, force: true });
   const peers = s.observation.leave(job);
   if (s.store.failed !== null) return;
   await (0, import_judge.noteMoves)(s, job, { ordinal, place, before: marks });
@@ -2904,8 +2905,8 @@ async function prepare(s, o) {
   }
   const briefing = await (0, import_judge.makeBriefing)(s, job, place.value);
   if (!briefing.ok) return { ok: false, block: briefing.error };
-  (0, import_dispatch16.ensureDir)((0, import_dispatch2.jobDir)(s.runDir, job.id));
-  if ((0, import_judge.deliversBrief)(job, o.agent)) (0, import_dispatch16.writePrivate)((0, import_dispatch2.jobFile)(s.runDir, job.id, "prompt"), briefing.value.text);
+  (0, import_dispatch17.ensureDir)((0, import_dispatch2.jobDir)(s.runDir, job.id));
+  if ((0, import_judge.deliversBrief)(job, o.agent)) (0, import_dispatch17.writePrivate)((0, import_dispatch2.jobFile)(s.runDir, job.id, "prompt"), briefing.value.text);
   s.observation.enter(job, place.value.root);
   const [before, marks] = await Promise.all([s.observation.measure(place.value), (0, import_judge.marksOf)(place.value)]);
   if ((before.kind === "too-large" || before.kind === "unreadable") && job.writer)
@@ -2924,11 +2925,11 @@ async function execute(s, o) {
   const scratch = (0, import_dispatch2.supervisorScratch)(s, job.id, ordinal);
   for (const file of plan.files) {
     const path = (0, import_node_path11.resolve)(scratch, file.path);
-    (0, import_dispatch16.ensureDir)((0, import_node_path11.dirname)(path));
-    (0, import_dispatch16.writePrivate)(path, file.content);
+    (0, import_dispatch17.ensureDir)((0, import_node_path11.dirname)(path));
+    (0, import_dispatch17.writePrivate)(path, file.content);
   }
-  (0, import_dispatch16.ensureDir)((0, import_dispatch2.jobDir)(s.runDir, job.id));
-  (0, import_dispatch16.writePrivate)(
+  (0, import_dispatch17.ensureDir)((0, import_dispatch2.jobDir)(s.runDir, job.id));
+  (0, import_dispatch17.writePrivate)(
     (0, import_dispatch2.jobFile)(s.runDir, job.id, "command"),
     renderCommand(s, { argv: plan.argv, cwd: place.cwd, stdin: plan.stdin !== null })
   );
@@ -2987,7 +2988,7 @@ function openedAttempt(s, job, candidate, ordinal) {
   const state = (0, import_dispatch2.jobState)(s, job.id);
   const last = state.attemptRecords.at(-1);
   const relation = state.pendingAttempt?.relation ?? (ordinal === 1 ? "first" : "resume");
-  return (0, import_dispatch3.blankAttempt)({
+  return (0, import_dispatch4.blankAttempt)({
     attempt: ordinal,
     relation,
     ...state.pendingAttempt === null ? {} : { relationReason: state.pendingAttempt.reason },
@@ -2999,7 +3000,7 @@ function openedAttempt(s, job, candidate, ordinal) {
     effortRaw: candidate.effort,
     status: "running",
     phase: "starting",
-    createdAt: (0, import_dispatch10.isoTime)(s.clock.now()),
+    createdAt: (0, import_dispatch11.isoTime)(s.clock.now()),
     tierDerivation: [...job.tierDerivation],
     riskTier: job.riskTier,
     capabilityFloorDelta: job.capabilityFloorDelta ?? 0,
@@ -3012,14 +3013,14 @@ function openedAttempt(s, job, candidate, ordinal) {
 }
 var startedPatch = (s, identity) => ({
   phase: "working",
-  startedAt: (0, import_dispatch10.isoTime)(s.clock.now()),
+  startedAt: (0, import_dispatch11.isoTime)(s.clock.now()),
   pid: identity.pid,
   processStartTime: identity.startTime,
   bootId: identity.bootId
 });
 function exitPatch(s, result) {
   return {
-    endedAt: (0, import_dispatch10.isoTime)(s.clock.now()),
+    endedAt: (0, import_dispatch11.isoTime)(s.clock.now()),
     wallMs: Math.round(result.wallMs),
     exitCode: result.exitCode,
     signal: result.signal,
@@ -3157,23 +3158,23 @@ async function coordinate(o) {
   const lock = (0, import_writer.acquireLock)({ runDir: o.runDir, clock: o.clock });
   if (!lock.ok) {
     o.log(lock.error.reason);
-    return lock.error.code === "io" ? import_dispatch17.EXIT.environment : import_dispatch17.EXIT.owned;
+    return lock.error.code === "io" ? import_dispatch18.EXIT.environment : import_dispatch18.EXIT.owned;
   }
   try {
     const opened = await (0, import_writer2.openStore)({ runDir: o.runDir, lock: lock.value, clock: o.clock });
     if (!opened.ok) {
       o.log(`${opened.error.message} ${opened.error.hint ?? ""}`.trim());
-      return import_dispatch17.EXIT.environment;
+      return import_dispatch18.EXIT.environment;
     }
     const session = await openSession(o, opened.value);
     if (!session.ok) {
       o.log(session.error);
-      return import_dispatch17.EXIT.environment;
+      return import_dispatch18.EXIT.environment;
     }
     return await advance(o, session.value);
   } catch (error) {
     o.log(stopText(error));
-    return import_dispatch17.EXIT.environment;
+    return import_dispatch18.EXIT.environment;
   } finally {
     lock.value.release();
   }
@@ -3209,7 +3210,7 @@ async function advance(o, s) {
     signals.arbitrator?.stop("hard");
     await signals.scheduler?.drained();
     await signals.arbitrator?.drained();
-    return import_dispatch17.EXIT.environment;
+    return import_dispatch18.EXIT.environment;
   } finally {
     s.events.close();
     s.trace.close();
@@ -3217,7 +3218,7 @@ async function advance(o, s) {
     signals.close();
     await s.store.close().catch(() => void 0);
   }
-  return signals.received === "SIGINT" ? import_dispatch17.EXIT.interrupted : signals.received === "SIGTERM" ? import_dispatch17.EXIT.detached : import_dispatch17.EXIT.done;
+  return signals.received === "SIGINT" ? import_dispatch18.EXIT.interrupted : signals.received === "SIGTERM" ? import_dispatch18.EXIT.detached : import_dispatch18.EXIT.done;
 }
 async function start(s, o) {
   removeLeftovers(s.runDir);
@@ -3272,14 +3273,14 @@ function lookedAgain(s, job, state) {
     const pendingAttempt = state.attempts === 0 ? null : { relation: "resume", reason: `${code} was looked at again` };
     return [{ type: "job", jobId: job.id, patch: { block: null, pendingAttempt } }];
   }
-  if (job.route.blocked !== null && job.route.blocked.code !== "dependency-failed" && code in import_dispatch11.REOPENABLE_BLOCKS && state.attempts === 0 && job.route.blocked.detail !== state.block?.detail)
+  if (job.route.blocked !== null && job.route.blocked.code !== "dependency-failed" && code in import_dispatch12.REOPENABLE_BLOCKS && state.attempts === 0 && job.route.blocked.detail !== state.block?.detail)
     return [{ type: "job", jobId: job.id, patch: { block: job.route.blocked } }];
   return [];
 }
 async function loop(s, l) {
   const { scheduler, arbitrator } = l;
   let askAgain = l.o.resume;
-  const external = s.graph.jobs.filter((job) => job.riskTier === import_dispatch22.RISK_TIERS[3]);
+  const external = s.graph.jobs.filter((job) => job.riskTier === import_dispatch23.RISK_TIERS[3]);
   for (; ; ) {
     for (const jobId of await (0, import_judge.expireNative)(s)) await scheduler.changed(jobId);
     await applyInbox(s, l);
@@ -3339,7 +3340,7 @@ function watchInbox(runDir, wake) {
   let stop = () => {
   };
   try {
-    const watcher = (0, import_dispatch20.watch)((0, import_node_path.join)(runDir, import_dispatch15.RUN_FILES.inbox), () => wake.ring());
+    const watcher = (0, import_dispatch21.watch)((0, import_node_path.join)(runDir, import_dispatch16.RUN_FILES.inbox), () => wake.ring());
     watcher.on("error", () => watcher.close());
     stop = () => watcher.close();
   } catch {
@@ -3374,11 +3375,23 @@ function listen(s, wake) {
   };
   return signals;
 }
-var keepHeapSmall = () => (0, import_dispatch5.setFlagsFromString)("--heap-growing-percent=20");
+var SMALL_HEAP = "--heap-growing-percent=20";
+var LATE_COMPILER = /* @__PURE__ */ new Map([
+  [20, ["--interrupt-budget=2000000"]],
+  [22, ["--invocation-count-for-maglev=12000", "--invocation-count-for-turbofan=90000"]],
+  [24, ["--invocation-count-for-maglev=12000", "--invocation-count-for-turbofan=90000"]]
+]);
+var forkingFlags = (major) => [
+  SMALL_HEAP,
+  ...LATE_COMPILER.get(major) ?? []
+];
+function expectForks() {
+  for (const flag of forkingFlags((0, import_dispatch3.nodeVersion)()[0])) (0, import_dispatch6.setFlagsFromString)(flag);
+}
 var handler = async (ctx, argv) => {
   const runDir = argv[0];
-  if (runDir === void 0) return import_dispatch17.EXIT.usage;
-  keepHeapSmall();
+  if (runDir === void 0) return import_dispatch18.EXIT.usage;
+  expectForks();
   return coordinate({
     runDir,
     env: ctx.env,
@@ -3386,7 +3399,7 @@ var handler = async (ctx, argv) => {
     self: ctx.self,
     resume: argv.includes("--resume"),
     harness: harnessArg(argv),
-    log: (line) => ctx.out.progress((0, import_dispatch14.runnable)(line, (0, import_dispatch7.scriptOf)(ctx)))
+    log: (line) => ctx.out.progress((0, import_dispatch15.runnable)(line, (0, import_dispatch8.scriptOf)(ctx)))
   });
 };
 function harnessArg(argv) {

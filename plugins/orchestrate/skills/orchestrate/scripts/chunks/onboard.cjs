@@ -4,25 +4,26 @@
 var import_dispatch = require("./dispatch.cjs");
 var import_rating = require("./rating.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
+var import_dispatch3 = require("./dispatch.cjs");
 var import_answer = require("./answer.cjs");
 var import_process_tree = require("./process-tree.cjs");
 var import_send_2 = require("./send-2.cjs");
 var import_inbox_validate = require("./inbox.validate.cjs");
 var import_start_2 = require("./start-2.cjs");
 var import_writer = require("./writer.cjs");
-var import_dispatch3 = require("./dispatch.cjs");
+var import_dispatch4 = require("./dispatch.cjs");
 var import_supervise = require("./supervise.cjs");
 var import_rating2 = require("./rating.cjs");
-var import_dispatch4 = require("./dispatch.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
+var import_dispatch6 = require("./dispatch.cjs");
 var import_git_2 = require("./git-2.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_unsupported2 = require("./unsupported.cjs");
-var import_dispatch6 = require("./dispatch.cjs");
 var import_dispatch7 = require("./dispatch.cjs");
 var import_dispatch8 = require("./dispatch.cjs");
 var import_dispatch9 = require("./dispatch.cjs");
 var import_dispatch10 = require("./dispatch.cjs");
+var import_dispatch11 = require("./dispatch.cjs");
 var INSTALL_MS = 15 * 60 * 1e3;
 var OUTPUT_LINES = 12;
 async function onboard(o) {
@@ -89,11 +90,11 @@ ${result.stderr.toString("utf8")}`, secrets);
 }
 var handler = async (ctx, parsed) => {
   const runtime = parsed.args[0];
-  const config = (0, import_unsupported.loadConfig)({ root: (0, import_dispatch6.workspaceRoot)(ctx.env.cwd), home: ctx.env.home, now: ctx.clock.now() });
+  const config = (0, import_unsupported.loadConfig)({ root: (0, import_dispatch7.workspaceRoot)(ctx.env.cwd), home: ctx.env.home, now: ctx.clock.now() });
   const known = (0, import_rating.knownRuntimes)(config.declared);
   if (!known.includes(runtime)) {
-    const meant = (0, import_dispatch7.didYouMean)(runtime, known);
-    return (0, import_dispatch5.failure)(import_dispatch8.EXIT.usage, [
+    const meant = (0, import_dispatch8.didYouMean)(runtime, known);
+    return (0, import_dispatch6.failure)(import_dispatch9.EXIT.usage, [
       {
         severity: "error",
         code: "unknown-runtime",
@@ -106,8 +107,8 @@ var handler = async (ctx, parsed) => {
   if (run !== null && !run.ok) return run.error;
   const done = await onboard({
     runtime,
-    apply: (0, import_dispatch5.flagOn)(parsed, "apply"),
-    node: (0, import_dispatch2.nodeVersion)(),
+    apply: (0, import_dispatch6.flagOn)(parsed, "apply"),
+    node: (0, import_dispatch3.nodeVersion)(),
     env: ctx.env,
     clock: ctx.clock,
     progress: (line) => ctx.out.progress(line)
@@ -138,9 +139,9 @@ on record: ${at}` : text,
   };
 };
 function runToTell(ctx, parsed, runtime) {
-  const named = (0, import_dispatch5.flagText)(parsed, "run");
+  const named = (0, import_dispatch6.flagText)(parsed, "run");
   if (named !== void 0) return (0, import_writer.openRun)(ctx, named);
-  if (!(0, import_dispatch5.flagOn)(parsed, "apply")) return null;
+  if (!(0, import_dispatch6.flagOn)(parsed, "apply")) return null;
   const newest = (0, import_writer.openRun)(ctx, void 0);
   return newest.ok && (0, import_dispatch.waitingFor)(newest.value.graph, newest.value.state, runtime).length > 0 ? newest : null;
 }
@@ -152,7 +153,7 @@ async function tell(ctx, view, { runtime, done }) {
     kind: "onboarded",
     runtime,
     result,
-    at: (0, import_dispatch4.isoTime)(ctx.clock.now()),
+    at: (0, import_dispatch5.isoTime)(ctx.clock.now()),
     actor: view.state.harness.name,
     attested: !ctx.env.stdoutIsTty,
     install: commandLine(steps.install),
@@ -162,7 +163,7 @@ async function tell(ctx, view, { runtime, done }) {
   }));
   return { data, diagnostics, next };
 }
-var commandLine = (argv) => argv.map((part) => (0, import_dispatch9.quoteShell)(part)).join(" ");
+var commandLine = (argv) => argv.map((part) => (0, import_dispatch10.quoteShell)(part)).join(" ");
 var brief = (record) => record === null ? null : {
   state: record.state,
   reason: record.reason,
@@ -180,41 +181,41 @@ function outcomeOf(ctx, runtime, { result, steps, before, after, output }) {
   switch (result) {
     case "present":
       return {
-        exitCode: import_dispatch8.EXIT.done,
+        exitCode: import_dispatch9.EXIT.done,
         text: `${runtime} is here: ${here?.state} ${here?.version ?? ""} ${here?.binary ?? ""}`.trimEnd()
       };
     case "needs-login":
       return {
-        exitCode: import_dispatch8.EXIT.settledWithFaults,
+        exitCode: import_dispatch9.EXIT.settledWithFaults,
         text: [`${runtime} is here and not logged in.`, ...login, ...undo, goOn].join("\n")
       };
     case "missing":
       return {
-        exitCode: import_dispatch8.EXIT.done,
+        exitCode: import_dispatch9.EXIT.done,
         text: [
           `${runtime} is not here (${before?.reason ?? "not-found"}). Nothing was changed.`,
           `install:  ${steps?.install.join(" ")}`,
           ...login,
           `undo:     ${steps?.undo.join(" ")}`,
-          `to do it: ${(0, import_dispatch3.ownCommand)(ctx, "onboard", runtime, "--apply")}   (only when the user said so)`,
+          `to do it: ${(0, import_dispatch4.ownCommand)(ctx, "onboard", runtime, "--apply")}   (only when the user said so)`,
           goOn
         ].join("\n")
       };
     case "no-way":
       return {
-        exitCode: import_dispatch8.EXIT.settledWithFaults,
+        exitCode: import_dispatch9.EXIT.settledWithFaults,
         text: `${runtime} is not usable here (${before?.reason ?? "not-found"}), and no installation of it is recorded: its own user or operator sets it up.`
       };
     case "installed":
       return {
-        exitCode: import_dispatch8.EXIT.done,
+        exitCode: import_dispatch9.EXIT.done,
         text: [`${runtime} is here now: ${here?.state} ${here?.version ?? ""}`, ...login, ...undo, goOn].join(
           "\n"
         )
       };
     case "not-found-after":
       return {
-        exitCode: import_dispatch8.EXIT.settledWithFaults,
+        exitCode: import_dispatch9.EXIT.settledWithFaults,
         text: [
           `The installation went well, but ${runtime} is not usable (${after?.reason ?? "not-found"}).`,
           "look at:  npm prefix --global   (its `bin` has to be on PATH)",
@@ -223,11 +224,11 @@ function outcomeOf(ctx, runtime, { result, steps, before, after, output }) {
       };
     case "install-failed":
       return {
-        exitCode: import_dispatch8.EXIT.environment,
+        exitCode: import_dispatch9.EXIT.environment,
         text: [`The installation of ${runtime} failed: ${output ?? ""}`, ...undo].join("\n")
       };
     default:
-      return (0, import_dispatch10.unreachable)(result);
+      return (0, import_dispatch11.unreachable)(result);
   }
 }
 module.exports = {
