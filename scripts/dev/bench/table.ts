@@ -1,15 +1,17 @@
 /**
  * The whole table of goals, side by side with make, ninja, wireit and a bare Node loop.
  *
- *   npm run bench -- table [--jobs 100,1000] [--rounds 3] [--start-rounds 15] [--wireit DIR] [--record] [--skip parts]
+ *   npm run bench -- table [--jobs 100,1000] [--rounds 3] [--large-rounds 1] [--start-rounds 15] [--wireit DIR]
+ *                          [--record] [--skip parts]
  *
- * Figures are CPU ratios of interleaved rounds, never wall time. A peer that is not there is named and left out; wireit
+ * Figures are CPU ratios of interleaved rounds, never wall time; only a turn of the event loop is wall time, less what
+ * its spawns took. Runs of 10,000 jobs have rounds of their own, since one takes a quarter of an hour with its peers. A peer that is not there is named and left out; wireit
  * is looked for in `DIR/node_modules/.bin` (`npm install --prefix DIR wireit`). `--record` keeps the figures in
  * recorded.json; without it the command ends with 1 when a line is 20 % worse than recorded. `--skip parts` leaves out
  * the benchmarks of single parts (state, redaction, capture, worktrees).
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PAYLOAD, ROOT } from "../repo.ts";
@@ -19,13 +21,17 @@ import { bundleOf, FIGURE, type Figure, median, option } from "./measure.ts";
 import { type Metered, metered, native, present } from "./metered.ts";
 
 const TOOL = join(ROOT, PAYLOAD, "scripts/orchestrate.mjs");
+const TURNS = join(ROOT, "scripts/dev/bench/native/turns.cjs");
 const NODE = process.execPath;
 const sizes = option("jobs", "100,1000")
   .split(",")
   .map(Number)
   .sort((a, b) => a - b);
 const rounds = Number(option("rounds", "3"));
+const largeRounds = Number(option("large-rounds", "1"));
 const startRounds = Number(option("start-rounds", "15"));
+/** From here on a run is large. */
+const LARGE = 10_000;
 const root = mkdtempSync(join(tmpdir(), "orchestrate-bench-"));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 const home = join(root, "home");
@@ -36,6 +42,8 @@ const NOT_COMPILED = { NODE_DISABLE_COMPILE_CACHE: "1" };
 const graph = (jobs: number): GraphFiles => writeGraph({ folder: join(root, `n${jobs}`), home, jobs });
 const orchestrate = (...args: string[]): string[] => [NODE, TOOL, ...args];
 const runDir = (jobs: number): string => join(root, `run-${jobs}`);
+/** 10,000 jobs are more than a YAML spec may have. */
+const specOf = (files: GraphFiles): string => (files.jobs >= LARGE ? files.json : files.yaml);
 
 /** Rounds of several commands in turn, so that a slow minute of the machine meets all alike. */
 function inTurn(
@@ -51,7 +59,7 @@ function inTurn(
 const ratios = (own: readonly Metered[] = [], base: readonly Metered[] = []): number[] =>
   own.map(({ cpuMs }, index) => cpuMs / (base[index]?.cpuMs ?? Number.NaN));
 
-function runLines(jobs: number, net: Map<number, number>): Line[] {
+function runLines(jobs: number, total: Map<number, number>): Line[] {
   const files = graph(jobs);
   const at = { cwd: files.folder, env: ENV };
   const commands = new Map<string, () => Metered>([
@@ -92,11 +100,11 @@ function runLines(jobs: number, net: Map<number, number>): Line[] {
     };
     return metered(["npm", "run", "-s", "all"], { cwd: join(files.folder, "wireit"), env });
   });
-  const results = inTurn(rounds, commands);
+  const results = inTurn(jobs >= LARGE ? largeRounds : rounds, commands);
   const own = results.get("orchestrate") ?? [];
-  net.set(jobs, median(own.map(({ cpuMs }) => cpuMs)));
+  total.set(jobs, median(own.map(({ cpuMs }) => cpuMs)));
   const floor = results.get("floor");
-  const goal = jobs >= 10_000 ? { limit: 3.5 } : jobs >= 1_000 ? { limit: 4 } : null;
+  const goal = jobs >= LARGE ? { limit: 3.5 } : jobs >= 1_000 ? { limit: 4 } : null;
   return [
     ...[...results]
       .filter(([name]) => name !== "floor")
@@ -131,24 +139,49 @@ function runLines(jobs: number, net: Map<number, number>): Line[] {
 }
 
 /** Until every job has ended: what comes then is a verdict, which these jobs wait for (exit code 3). */
-function wholeRun(files: GraphFiles): Metered {
+function wholeRun(files: GraphFiles, env: Readonly<Record<string, string>> = {}): Metered {
   rmSync(runDir(files.jobs), { recursive: true, force: true });
-  const result = metered(orchestrate("run", files.yaml, "--run-dir", runDir(files.jobs)), {
+  const result = metered(orchestrate("run", specOf(files), "--run-dir", runDir(files.jobs)), {
     cwd: files.folder,
-    env: ENV,
+    env: { ...ENV, ...env },
   });
   if (result.status !== 3) throw new Error(`the run of ${files.jobs} jobs ended with ${result.status}`);
   return result;
 }
 
 /** Slope of log CPU on log jobs, without what the smallest possible run costs: 1 is linear. */
-function slopeLine(net: ReadonlyMap<number, number>): Line {
+function growthLines(total: ReadonlyMap<number, number>): Line[] {
   const fixed = wholeRun(graph(2)).cpuMs;
-  const points = [...net].map(([jobs, cpu]) => [Math.log(jobs), Math.log(Math.max(1, cpu - fixed))] as const);
+  const net = new Map([...total].map(([jobs, cpu]) => [jobs, Math.max(1, cpu - fixed)]));
+  const points = [...net].map(([jobs, cpu]) => [Math.log(jobs), Math.log(cpu)] as const);
   const [first, last] = [points[0], points.at(-1)];
   const slope =
     first === undefined || last === undefined ? Number.NaN : (last[1] - first[1]) / (last[0] - first[0]);
-  return { name: "slope of net CPU on jobs", values: [slope], unit: "", goal: { limit: 1.05 } };
+  const each = (jobs: number): number => (net.get(jobs) ?? Number.NaN) / jobs;
+  const lines: Line[] = [
+    { name: "slope of net CPU on jobs", values: [slope], unit: "", goal: { limit: 1.05 } },
+  ];
+  if (net.has(1_000) && net.has(LARGE))
+    lines.push({
+      name: "net CPU a job, 10,000 jobs to 1,000",
+      values: [each(LARGE) / each(1_000)],
+      unit: "x",
+      goal: { limit: 1.2 },
+    });
+  return lines;
+}
+
+/** A further run, with a clock in its coordinator: that costs CPU, so that the figures above do without. */
+function turnLine(jobs: number): Line {
+  const out = join(root, "turns.json");
+  wholeRun(graph(jobs), { NODE_OPTIONS: `--require ${TURNS}`, ORCHESTRATE_BENCH_TURNS: out });
+  const { longestMs } = JSON.parse(readFileSync(out, "utf8")) as { readonly longestMs: number };
+  return {
+    name: `longest turn of the event loop without its spawns, ${jobs} jobs`,
+    values: [longestMs],
+    unit: "ms",
+    goal: { limit: 50 },
+  };
 }
 
 /** A run that is over (exit code 1: no job succeeded), with as many jobs. */
@@ -163,8 +196,8 @@ function finishedRun(jobs: number): string {
   return path;
 }
 
-function startLines(finished: number): Line[] {
-  const over = finishedRun(finished);
+function startLines(o: { readonly waiting: number; readonly finished: number }): Line[] {
+  const over = finishedRun(o.finished);
   const ten = graph(10);
   const many = graph(10_000);
   const at = { cwd: ten.folder, env: ENV };
@@ -173,12 +206,12 @@ function startLines(finished: number): Line[] {
     ["--help", orchestrate("--help"), 1.15],
     ["validate, 10 jobs", orchestrate("validate", ten.plain), 1.5],
     ["the same, nothing compiled before", orchestrate("validate", ten.plain), null, NOT_COMPILED],
-    [`status of a run of ${finished} jobs`, orchestrate("status", runDir(finished)), 1.4],
-    [`resume of a finished run of ${finished} jobs`, orchestrate("resume", over), 3],
+    [`status of a run of ${o.waiting} jobs`, orchestrate("status", runDir(o.waiting)), 1.4],
+    [`resume of a finished run of ${o.finished} jobs`, orchestrate("resume", over), 3],
     // Looks at every runtime again: one that may judge could have been set up since.
     [
-      `resume of a run of ${finished} jobs that waits for a verdict`,
-      orchestrate("resume", runDir(finished)),
+      `resume of a run of ${o.waiting} jobs that waits for a verdict`,
+      orchestrate("resume", runDir(o.waiting)),
       null,
     ],
     ["validate, 10,000 jobs as JSON", orchestrate("validate", many.json), 11],
@@ -251,10 +284,15 @@ function partLines(): Line[] {
 }
 
 mkdirSync(home, { recursive: true });
-const net = new Map<number, number>();
-const lines = sizes.flatMap((jobs) => runLines(jobs, net));
-if (sizes.length > 1) lines.push(slopeLine(net));
-lines.push(...startLines(sizes.at(-1) ?? 100), ...(await yamlLines()));
+const total = new Map<number, number>();
+const largest = sizes.at(-1) ?? 100;
+const lines = sizes.flatMap((jobs) => runLines(jobs, total));
+if (sizes.length > 1) lines.push(...growthLines(total));
+lines.push(
+  turnLine(largest),
+  ...startLines({ waiting: sizes.filter((jobs) => jobs < LARGE).at(-1) ?? largest, finished: largest }),
+  ...(await yamlLines()),
+);
 if (option("skip", "") !== "parts") lines.push(...partLines());
 const { regressed } = printLines(lines, { record: process.argv.includes("--record") });
 console.log(

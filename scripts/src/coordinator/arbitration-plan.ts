@@ -11,7 +11,7 @@ import type { AttemptRef } from "../prove/bundle.ts";
 import { currentAttempt } from "../prove/current-attempt.ts";
 import { judgeableTogether, pendingArbitration } from "../prove/judgeable.ts";
 import type { Arbiter } from "../prove/verdict.ts";
-import { transitiveDependencies } from "./readiness.ts";
+import { standingOn } from "./readiness.ts";
 import { attemptRecord, jobState, type Session } from "./session.ts";
 
 export interface ArbitrationScope {
@@ -54,19 +54,19 @@ export function planRound(s: Session, round: Round, refs: readonly AttemptRef[])
   });
   const native = choice.calls.filter((call) => call.via === "native");
   const open = new Set([...native.flatMap((call) => call.attempts), ...choice.uncovered].map((a) => a.jobId));
-  const stands = (on: ReadonlySet<string>) => (ref: AttemptRef) =>
-    transitiveDependencies(s.index, ref.jobId).some((id) => on.has(id));
+  const without = (attempts: readonly AttemptRef[], on: ReadonlySet<string>): AttemptRef[] => {
+    const above = standingOn(s.index, on);
+    return attempts.filter((ref) => !above.has(ref.jobId));
+  };
   // Work above what only the harness can judge waits for that verdict, and the other way round.
   const automatic = choice.calls
     .filter((call) => call.via !== "native")
-    .map((call) => ({ ...call, attempts: call.attempts.filter((ref) => !stands(open)(ref)) }))
+    .map((call) => ({ ...call, attempts: without(call.attempts, open) }))
     .filter((call) => call.attempts.length > 0);
-  const others = new Set(
-    refs
-      .map((ref) => ref.jobId)
-      .filter((id) => !native.some((call) => call.attempts.some((a) => a.jobId === id))),
-  );
-  const offered = native.flatMap((call) => call.attempts).filter((ref) => !stands(others)(ref));
+  const handed = native.flatMap((call) => call.attempts);
+  const own = new Set(handed.map((ref) => ref.jobId));
+  const others = new Set(refs.map((ref) => ref.jobId).filter((id) => !own.has(id)));
+  const offered = without(handed, others);
   const [first] = native;
   return {
     automatic,

@@ -138,7 +138,7 @@ async function start(s: MutableSession, o: CoordinateInput): Promise<void> {
   }
   if (o.resume) records.unshift(...foundSince(s, new Set(s.refreshed?.rerouted)));
   await s.commit(records);
-  traceStart(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
+  await traceStart(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
   for (const job of s.graph.jobs) {
     const below = blockDependents(s, job.id);
     if (below.length > 0) await s.commit(below);

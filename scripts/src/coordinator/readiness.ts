@@ -132,17 +132,23 @@ function isFree(job: Job): boolean {
 
 /** All jobs below `id`, nearest first. */
 export function transitiveDependents(index: JobIndex, id: string): string[] {
-  const seen = new Set<string>([id]);
-  const out: string[] = [];
-  const queue = [id];
-  for (let at = 0; at < queue.length; at++)
-    for (const next of index.dependents.get(queue[at] as string) ?? [])
-      if (!seen.has(next)) {
-        seen.add(next);
-        out.push(next);
-        queue.push(next);
-      }
-  return out;
+  return [...below(index, [id])].slice(1);
+}
+
+/** All jobs that stand on one of `ids`, directly or not: one look at each edge, however many `ids` there are. */
+export function standingOn(index: JobIndex, ids: Iterable<string>): ReadonlySet<string> {
+  const reached = below(index, ids);
+  const stands = (id: string): boolean =>
+    index.byId.get(id)?.dependsOn.some((on) => reached.has(on)) === true;
+  return new Set([...reached].filter(stands));
+}
+
+/** `ids` and all jobs below them, nearest first. */
+function below(index: JobIndex, ids: Iterable<string>): Set<string> {
+  const seen = new Set(ids);
+  // What is added to a set while it is gone through is gone through too.
+  for (const id of seen) for (const next of index.dependents.get(id) ?? []) seen.add(next);
+  return seen;
 }
 
 /** All jobs above `id`, in topological order. */

@@ -1,7 +1,9 @@
 /** What is traced, and where: enums, numbers and references only. A trace that fails costs evidence, never a job. */
+
 import type { Arbiter } from "../core/generated/state.ts";
 import type { Attempt, Candidate, FailureClass, PlanJob, RuntimeRecord } from "../core/runtime.ts";
 import { spanIdOf, type TraceRelation, traceRef, traceRefs } from "../evidence/trace.ts";
+import { nextTurn } from "../host/clock.ts";
 import type { ControlCheck } from "../plan/controls.ts";
 import type { PassedOver } from "../plan/failure.ts";
 import type { AttemptOutcome } from "../prove/accept.ts";
@@ -19,7 +21,11 @@ const spanOf = (s: Session, jobId: string, attempt: number): string =>
   spanIdOf(s.runId, jobId, String(attempt));
 
 /** On a resume: what was asked again, and the routes that came of it. */
-export function traceStart(s: Session, resumed: boolean, again: ReadonlySet<string> | null = null): void {
+export async function traceStart(
+  s: Session,
+  resumed: boolean,
+  again: ReadonlySet<string> | null = null,
+): Promise<void> {
   s.trace.record({
     kind: "run.start",
     spanId: spanIdOf(s.runId),
@@ -36,8 +42,15 @@ export function traceStart(s: Session, resumed: boolean, again: ReadonlySet<stri
   });
   if (resumed && again === null) return;
   for (const record of s.inventory.records) traceProbe(s, record);
-  for (const job of s.graph.jobs) if (again === null || again.has(job.id)) traceRoute(s, job);
+  const routed = s.graph.jobs.filter((job) => again === null || again.has(job.id));
+  for (const [index, job] of routed.entries()) {
+    if (index % ROUTES_A_TURN === ROUTES_A_TURN - 1) await nextTurn();
+    traceRoute(s, job);
+  }
 }
+
+/** About 10 ms. */
+const ROUTES_A_TURN = 200;
 
 export function traceProbe(s: Session, record: RuntimeRecord): void {
   s.trace.record({

@@ -20,7 +20,7 @@ import {
   parseVerdict,
 } from "../prove/verdict.ts";
 import type { JournalRecord } from "../state/records.ts";
-import { transitiveDependencies } from "./readiness.ts";
+import { standingOn } from "./readiness.ts";
 import { jobState, type Session } from "./session.ts";
 import { traceVerdict } from "./trace-points.ts";
 
@@ -96,25 +96,27 @@ export async function recordRound(
   s: Session,
   o: { readonly answers: readonly Answer[]; readonly waiting: ReadonlySet<string> },
 ): Promise<RoundOutcome> {
+  const unanswered = standingOn(s.index, o.waiting);
   const effective = effectiveOfRound({
     verdicts: o.answers.map((answer) => answer.verdict),
     graph: s.graph,
     state: s.store.state,
     findings: openFindings(s.graph, s.store.state),
-  }).filter((one) => !transitiveDependencies(s.index, one.jobId).some((id) => o.waiting.has(id)));
+  }).filter((one) => !unanswered.has(one.jobId));
+  const verdictOf = new Map(effective.map((one) => [keyOf(one), one]));
   const round = outcomesOfRound({
     graph: s.graph,
     state: s.store.state,
     answers: o.answers.map((answer) => ({
       arbiter: answer.arbiter,
       independence: answer.independence,
-      effective: effective.filter((one) => judged(answer.arbiter, one)),
+      effective: answer.arbiter.attempts.flatMap((ref) => verdictOf.get(keyOf(ref)) ?? []),
     })),
   });
   const now = isoTime(s.clock.now());
   const records: JournalRecord[] = o.answers.map((answer) => ({
     type: "arbiter",
-    arbiter: answeredEntry(s, answer, { effective, now }),
+    arbiter: answeredEntry(s, answer, { verdictOf, now }),
   }));
   for (const outcome of round.outcomes) {
     records.push({
@@ -132,22 +134,21 @@ export async function recordRound(
   }
   for (const dead of round.rejectedDependents) records.push(...blockRejected(s, dead));
   await s.commit(records);
+  const arbiters = new Map(o.answers.map(({ arbiter }) => [arbiter.arbiterId, arbiter]));
   for (const outcome of round.outcomes) {
-    const by = o.answers.find((answer) => answer.arbiter.arbiterId === outcome.arbitration?.arbiterId);
-    traceVerdict(s, (by ?? (o.answers[0] as Answer)).arbiter, outcome);
+    const by = arbiters.get(outcome.arbitration?.arbiterId ?? "");
+    traceVerdict(s, by ?? (o.answers[0] as Answer).arbiter, outcome);
   }
   return round;
 }
 
-const judged = (arbiter: Arbiter, one: AttemptRef): boolean =>
-  arbiter.attempts.some((a) => a.jobId === one.jobId && a.attempt === one.attempt);
+const keyOf = (ref: AttemptRef): string => `${ref.jobId}#${ref.attempt}`;
 
 function answeredEntry(
   s: Session,
   { arbiter, verdict, independence, handle }: Answer,
-  o: { readonly effective: readonly EffectiveVerdict[]; readonly now: string },
+  o: { readonly verdictOf: ReadonlyMap<string, EffectiveVerdict>; readonly now: string },
 ): Arbiter {
-  const own = new Map(o.effective.map((e) => [`${e.jobId}#${e.attempt}`, e]));
   return {
     ...arbiter,
     status: "answered",
@@ -156,7 +157,7 @@ function answeredEntry(
     handle,
     independence,
     attempts: arbiter.attempts.map((a) => {
-      const one = own.get(`${a.jobId}#${a.attempt}`);
+      const one = o.verdictOf.get(keyOf(a));
       return {
         ...a,
         verdict: one?.own ?? null,

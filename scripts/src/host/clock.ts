@@ -10,6 +10,9 @@ export const systemClock: Clock = { now: () => Date.now(), mono: () => performan
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
+/** Lets timers, signals and what came in have their turn in between long work. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Resolves after `ms`, or when what `halt` was given is called. */
 export function sleepUntil(o: {
   readonly ms: number;

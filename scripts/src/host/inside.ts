@@ -4,10 +4,12 @@
  * so that swapping a folder for a link between check and use changes nothing. Where there is no `/proc`, each part is
  * looked at before and the way is resolved once more after.
  */
+
 import * as fs from "node:fs";
 import { constants } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "../core/result.ts";
+import { nextTurn } from "./clock.ts";
 import { errorCode } from "./files.ts";
 
 export interface PathFault {
@@ -230,7 +232,7 @@ export async function* chunks(fd: number): AsyncGenerator<Buffer> {
     if (read === 0) return;
     position += read;
     yield buffer.subarray(0, read);
-    if (read === CHUNK) await new Promise<void>((resolve) => setImmediate(resolve));
+    if (read === CHUNK) await nextTurn();
   }
 }
 

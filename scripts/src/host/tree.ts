@@ -2,9 +2,11 @@
  * Looking at files of a folder that somebody else may be writing to: never through a link, never into a pipe, without
  * holding the event loop for longer than a moment. Names that are no UTF-8 keep their bytes.
  */
+
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { constants } from "node:fs";
+import { nextTurn } from "./clock.ts";
 import { type BytePath, bytePath } from "./git.ts";
 
 export interface Look {
@@ -87,21 +89,19 @@ async function hashRegular(path: string | Buffer): Promise<Digests | null> {
       const read = fs.readSync(fd, buffer, 0, buffer.length, null);
       if (read === 0) return hashes.digests();
       hashes.update(buffer.subarray(0, read));
-      if (chunks % 16 === 0) await breathe();
+      if (chunks % 16 === 0) await nextTurn();
     }
   } finally {
     fs.closeSync(fd);
   }
 }
 
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /** Lets others run when the current turn has lasted for a while. */
 export function pacer(maxMs = 10): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < maxMs) return undefined;
-    return breathe().then(() => {
+    return nextTurn().then(() => {
       since = performance.now();
     });
   };

@@ -1,4 +1,5 @@
 /** All processes at one moment, read once for everybody who asks, and which of them belong to a job. */
+import { nextTurn } from "../host/clock.ts";
 import { lastPid } from "./last-pid.ts";
 import {
   allPids,
@@ -53,8 +54,6 @@ export function processTable(): Promise<ProcessTable> {
   }
   return waiting;
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function readTable(): Promise<ProcessTable> {
   if (!hasProc) return { processes: processesByPs(), markers: new Map(), quiet: false };

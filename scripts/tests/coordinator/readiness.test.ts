@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   createReadiness,
   indexJobs,
+  standingOn,
   transitiveDependencies,
   transitiveDependents,
 } from "../../src/coordinator/readiness.ts";
@@ -192,6 +193,32 @@ describe("the graph's closures", () => {
 
   it("finds all that stand below, each once", () => {
     expect(transitiveDependents(index, "a")).toEqual(["b", "c", "d"]);
+  });
+
+  it("finds what stands on any of several jobs, and of these only what stands on another", () => {
+    expect([...standingOn(index, ["b", "c"])]).toEqual(["d"]);
+    expect([...standingOn(index, ["a", "b"])]).toEqual(["b", "c", "d"]);
+    expect([...standingOn(index, [])]).toEqual([]);
+  });
+
+  it("says of any graph what a look at each job's dependencies says", () => {
+    const graphs = fc.integer({ min: 1, max: 10 }).chain((n) => {
+      const ids = Array.from({ length: n }, (_, i) => `j${i}`);
+      return fc.record({
+        edges: fc.tuple(...ids.map((_, i) => fc.subarray(ids.slice(0, i)))),
+        on: fc.subarray(ids),
+      });
+    });
+    fc.assert(
+      fc.property(graphs, ({ edges, on }) => {
+        const any = indexJobs(edges.map((dependsOn, i) => plan(`j${i}`, i, dependsOn)));
+        const found = [...any.byId.keys()].filter((id) =>
+          transitiveDependencies(any, id).some((one) => on.includes(one)),
+        );
+        expect([...standingOn(any, on)].sort()).toEqual(found.sort());
+      }),
+      { seed: 13, numRuns: 300 },
+    );
   });
 
   it("finds all that stand above, in plan order", () => {

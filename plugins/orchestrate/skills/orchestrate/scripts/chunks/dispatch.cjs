@@ -856,6 +856,7 @@ var scriptOf = (ctx) => ctx.self.at(-1) ?? "orchestrate.mjs";
 var ownCommand = (ctx, ...argv) => ["node", scriptOf(ctx), ...argv].map((part) => quoteShell(part)).join(" ");
 var systemClock = { now: () => Date.now(), mono: () => performance.now() };
 var isoTime = (ms) => new Date(ms).toISOString();
+var nextTurn = () => new Promise((resolve3) => setImmediate(resolve3));
 function sleepUntil(o) {
   return new Promise((resolve3) => {
     const timer = setTimeout(resolve3, Math.min(o.ms, 2e9));
@@ -2804,6 +2805,7 @@ module.exports = {
   mkdirSync: mkdirSync,
   mkdtempSync: mkdtempSync,
   nativeFile: nativeFile,
+  nextTurn: nextTurn,
   nodeVersion: nodeVersion,
   node_crypto_default: node_crypto_default,
   ok: ok,

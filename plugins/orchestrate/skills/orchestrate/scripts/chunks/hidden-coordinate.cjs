@@ -850,12 +850,15 @@ function planRound(s, round, refs) {
   });
   const native2 = choice.calls.filter((call) => call.via === "native");
   const open = new Set([...native2.flatMap((call) => call.attempts), ...choice.uncovered].map((a) => a.jobId));
-  const stands = (on) => (ref) => (0, import_judge.transitiveDependencies)(s.index, ref.jobId).some((id) => on.has(id));
-  const automatic = choice.calls.filter((call) => call.via !== "native").map((call) => ({ ...call, attempts: call.attempts.filter((ref) => !stands(open)(ref)) })).filter((call) => call.attempts.length > 0);
-  const others2 = new Set(
-    refs.map((ref) => ref.jobId).filter((id) => !native2.some((call) => call.attempts.some((a) => a.jobId === id)))
-  );
-  const offered = native2.flatMap((call) => call.attempts).filter((ref) => !stands(others2)(ref));
+  const without = (attempts, on) => {
+    const above = (0, import_judge.standingOn)(s.index, on);
+    return attempts.filter((ref) => !above.has(ref.jobId));
+  };
+  const automatic = choice.calls.filter((call) => call.via !== "native").map((call) => ({ ...call, attempts: without(call.attempts, open) })).filter((call) => call.attempts.length > 0);
+  const handed = native2.flatMap((call) => call.attempts);
+  const own = new Set(handed.map((ref) => ref.jobId));
+  const others2 = new Set(refs.map((ref) => ref.jobId).filter((id) => !own.has(id)));
+  const offered = without(handed, others2);
   const [first] = native2;
   return {
     automatic,
@@ -2193,7 +2196,7 @@ function microMode(o) {
   return due && o.shadowCalls < import_dispatch14.POLICY.SHADOW_SAMPLE_MAX_PER_RUN.value ? "shadow" : null;
 }
 function disagreeingJobs(jobs, claims) {
-  const standing = standingOn(jobs);
+  const standing = standingOn2(jobs);
   const found = /* @__PURE__ */ new Set();
   for (const said of bySubject(jobs, claims).values()) {
     if (new Set(said.map((one) => one.claimed)).size < 2) continue;
@@ -2219,7 +2222,7 @@ function bySubject(jobs, claims) {
     }
   return subjects;
 }
-function standingOn(jobs) {
+function standingOn2(jobs) {
   const byId = new Map(jobs.map((job) => [job.id, job]));
   const known = /* @__PURE__ */ new Map();
   return (job) => {
@@ -3242,7 +3245,7 @@ async function start(s, o) {
   }
   if (o.resume) records.unshift(...(0, import_dispatch.foundSince)(s, new Set(s.refreshed?.rerouted)));
   await s.commit(records);
-  (0, import_judge.traceStart)(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
+  await (0, import_judge.traceStart)(s, !first, s.refreshed === null ? null : new Set(s.refreshed.rerouted));
   for (const job of s.graph.jobs) {
     const below = (0, import_judge.blockDependents)(s, job.id);
     if (below.length > 0) await s.commit(below);

@@ -4,18 +4,19 @@
 var import_dispatch = require("./dispatch.cjs");
 var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
-var import_node_path = require("node:path");
 var import_dispatch4 = require("./dispatch.cjs");
+var import_node_path = require("node:path");
 var import_dispatch5 = require("./dispatch.cjs");
 var import_dispatch6 = require("./dispatch.cjs");
 var import_dispatch7 = require("./dispatch.cjs");
 var import_dispatch8 = require("./dispatch.cjs");
 var import_dispatch9 = require("./dispatch.cjs");
+var import_dispatch10 = require("./dispatch.cjs");
 var import_node_path2 = require("node:path");
 var CHUNK = 1024 * 1024;
-var HAS_PROC = (0, import_dispatch2.existsSync)("/proc/self/fd");
+var HAS_PROC = (0, import_dispatch3.existsSync)("/proc/self/fd");
 function safeRelative(path) {
-  const fault = (code, detail) => (0, import_dispatch3.err)({ code, path, detail });
+  const fault = (code, detail) => (0, import_dispatch4.err)({ code, path, detail });
   if (path === "") return fault("empty", "the path is empty");
   if (path.includes("\0")) return fault("nul", "the path contains a NUL character");
   if (path.length > 4096) return fault("too-long", "the path is longer than 4096 characters");
@@ -26,7 +27,7 @@ function safeRelative(path) {
   if (parts.some((part) => Buffer.byteLength(part) > 255))
     return fault("too-long", `a part of \`${path}\` is longer than 255 bytes`);
   if (parts.some(looksLikeGitDir)) return fault("git-dir", `\`${path}\` leads into git's own folder`);
-  return (0, import_dispatch3.ok)(parts.join("/"));
+  return (0, import_dispatch4.ok)(parts.join("/"));
 }
 function looksLikeGitDir(part) {
   const plain = part.normalize("NFC").replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "").replace(/:.*$/, "").replace(/[. ]+$/, "").toLowerCase();
@@ -35,22 +36,22 @@ function looksLikeGitDir(part) {
 async function withFile(root, relative, use) {
   const opened = withParent(root, relative, { create: false }, (base, name) => {
     const path = `${base}/${name}`;
-    const before = (0, import_dispatch2.lstatSync)(path);
+    const before = (0, import_dispatch3.lstatSync)(path);
     const kind = notRegular(before, relative);
-    if (kind !== null) return (0, import_dispatch3.err)(kind);
-    const fd2 = (0, import_dispatch2.openSync)(path, import_dispatch2.constants.O_RDONLY | import_dispatch2.constants.O_NOFOLLOW | import_dispatch2.constants.O_NONBLOCK);
-    return (0, import_dispatch3.ok)(fd2);
+    if (kind !== null) return (0, import_dispatch4.err)(kind);
+    const fd2 = (0, import_dispatch3.openSync)(path, import_dispatch3.constants.O_RDONLY | import_dispatch3.constants.O_NOFOLLOW | import_dispatch3.constants.O_NONBLOCK);
+    return (0, import_dispatch4.ok)(fd2);
   });
   if (!opened.ok) return opened;
   const fd = opened.value;
   try {
-    const stat = (0, import_dispatch2.fstatSync)(fd);
+    const stat = (0, import_dispatch3.fstatSync)(fd);
     const kind = notRegular(stat, relative);
-    return kind === null ? await use(fd, stat) : (0, import_dispatch3.err)(kind);
+    return kind === null ? await use(fd, stat) : (0, import_dispatch4.err)(kind);
   } catch (error) {
-    return (0, import_dispatch3.err)(systemFault(relative, error));
+    return (0, import_dispatch4.err)(systemFault(relative, error));
   } finally {
-    (0, import_dispatch2.closeSync)(fd);
+    (0, import_dispatch3.closeSync)(fd);
   }
 }
 function notRegular(stat, path) {
@@ -66,7 +67,7 @@ function withParent(root, relative, options, use) {
   try {
     return use(parent.value.base, parent.value.name);
   } catch (error) {
-    return (0, import_dispatch3.err)(systemFault(relative, error));
+    return (0, import_dispatch4.err)(systemFault(relative, error));
   } finally {
     parent.value.close();
   }
@@ -79,7 +80,7 @@ function openParent(root, relative, create) {
   return HAS_PROC ? openParentByHandle({ root, relative, parts, name, create }) : openParentByPath({ root, relative, parts, name, create });
 }
 function openParentByHandle(o) {
-  const open = (path, flags) => (0, import_dispatch2.openSync)(path, import_dispatch2.constants.O_RDONLY | import_dispatch2.constants.O_DIRECTORY | flags);
+  const open = (path, flags) => (0, import_dispatch3.openSync)(path, import_dispatch3.constants.O_RDONLY | import_dispatch3.constants.O_DIRECTORY | flags);
   let fd = -1;
   try {
     fd = open(o.root, 0);
@@ -88,22 +89,22 @@ function openParentByHandle(o) {
       const stat = lstat(path);
       if (stat === null && o.create) makeDir(path);
       if (stat?.isSymbolicLink() === true) {
-        (0, import_dispatch2.closeSync)(fd);
-        return (0, import_dispatch3.err)({
+        (0, import_dispatch3.closeSync)(fd);
+        return (0, import_dispatch4.err)({
           code: "symlink",
           path: o.relative,
           detail: `\`${o.relative}\` leads through a symbolic link`
         });
       }
-      const next = open(path, import_dispatch2.constants.O_NOFOLLOW);
-      (0, import_dispatch2.closeSync)(fd);
+      const next = open(path, import_dispatch3.constants.O_NOFOLLOW);
+      (0, import_dispatch3.closeSync)(fd);
       fd = next;
     }
     const held = fd;
-    return (0, import_dispatch3.ok)({ base: `/proc/self/fd/${held}`, name: o.name, close: () => (0, import_dispatch2.closeSync)(held) });
+    return (0, import_dispatch4.ok)({ base: `/proc/self/fd/${held}`, name: o.name, close: () => (0, import_dispatch3.closeSync)(held) });
   } catch (error) {
-    if (fd !== -1) (0, import_dispatch2.closeSync)(fd);
-    return (0, import_dispatch3.err)(systemFault(o.relative, error));
+    if (fd !== -1) (0, import_dispatch3.closeSync)(fd);
+    return (0, import_dispatch4.err)(systemFault(o.relative, error));
   }
 }
 function openParentByPath(o) {
@@ -114,36 +115,36 @@ function openParentByPath(o) {
       const stat = lstat(at);
       if (stat === null && o.create) makeDir(at);
       else if (stat?.isSymbolicLink() === true)
-        return (0, import_dispatch3.err)({
+        return (0, import_dispatch4.err)({
           code: "symlink",
           path: o.relative,
           detail: `\`${o.relative}\` leads through a symbolic link`
         });
     }
-    if ((0, import_dispatch2.realpathSync)(at) !== (0, import_node_path.join)((0, import_dispatch2.realpathSync)(o.root), ...o.parts))
-      return (0, import_dispatch3.err)({
+    if ((0, import_dispatch3.realpathSync)(at) !== (0, import_node_path.join)((0, import_dispatch3.realpathSync)(o.root), ...o.parts))
+      return (0, import_dispatch4.err)({
         code: "symlink",
         path: o.relative,
         detail: `\`${o.relative}\` leads through a symbolic link`
       });
-    return (0, import_dispatch3.ok)({ base: at, name: o.name, close: () => {
+    return (0, import_dispatch4.ok)({ base: at, name: o.name, close: () => {
     } });
   } catch (error) {
-    return (0, import_dispatch3.err)(systemFault(o.relative, error));
+    return (0, import_dispatch4.err)(systemFault(o.relative, error));
   }
 }
 function makeDir(path) {
   try {
-    (0, import_dispatch2.mkdirSync)(path);
+    (0, import_dispatch3.mkdirSync)(path);
   } catch (error) {
-    if ((0, import_dispatch.errorCode)(error) !== "EEXIST") throw error;
+    if ((0, import_dispatch2.errorCode)(error) !== "EEXIST") throw error;
   }
 }
 function lstat(path) {
   try {
-    return (0, import_dispatch2.lstatSync)(path);
+    return (0, import_dispatch3.lstatSync)(path);
   } catch (error) {
-    const code = (0, import_dispatch.errorCode)(error);
+    const code = (0, import_dispatch2.errorCode)(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw error;
   }
@@ -151,15 +152,15 @@ function lstat(path) {
 async function* chunks(fd) {
   const buffer = Buffer.allocUnsafe(CHUNK);
   for (let position = 0; ; ) {
-    const read = (0, import_dispatch2.readSync)(fd, buffer, 0, CHUNK, position);
+    const read = (0, import_dispatch3.readSync)(fd, buffer, 0, CHUNK, position);
     if (read === 0) return;
     position += read;
     yield buffer.subarray(0, read);
-    if (read === CHUNK) await new Promise((resolve) => setImmediate(resolve));
+    if (read === CHUNK) await (0, import_dispatch.nextTurn)();
   }
 }
 function systemFault(path, error) {
-  const code = (0, import_dispatch.errorCode)(error);
+  const code = (0, import_dispatch2.errorCode)(error);
   if (code === "ENOENT") return { code: "missing", path, detail: `\`${path}\` does not exist` };
   if (code === "ELOOP" || code === "ENOTDIR")
     return { code: "symlink", path, detail: `\`${path}\` leads through a link or a file` };
@@ -167,7 +168,7 @@ function systemFault(path, error) {
   if (code === null) throw error;
   return { code: "io", path, detail: `\`${path}\`: ${code}` };
 }
-var require_fast_deep_equal = (0, import_dispatch9.__commonJS)({
+var require_fast_deep_equal = (0, import_dispatch10.__commonJS)({
   "node_modules/fast-deep-equal/index.js"(exports, module2) {
     "use strict";
     module2.exports = function equal(a, b) {
@@ -200,7 +201,7 @@ var require_fast_deep_equal = (0, import_dispatch9.__commonJS)({
     };
   }
 });
-var require_equal = (0, import_dispatch9.__commonJS)({
+var require_equal = (0, import_dispatch10.__commonJS)({
   "node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
@@ -209,7 +210,7 @@ var require_equal = (0, import_dispatch9.__commonJS)({
     exports.default = equal;
   }
 });
-var import_equal = (0, import_dispatch9.__toESM)(require_equal(), 1);
+var import_equal = (0, import_dispatch10.__toESM)(require_equal(), 1);
 var calibration_validate_default = validate21;
 var schema7 = { "type": "object", "additionalProperties": false, "properties": { "classifier": { "type": "object", "additionalProperties": false, "properties": { "id": { "type": "string" }, "version": { "type": "string" }, "promptSchema": { "type": "string", "description": "digest of instruction and questions" } }, "required": ["id", "version", "promptSchema"] }, "threshold": { "type": "number", "minimum": 0, "maximum": 1 }, "signals": { "type": "array", "items": { "enum": ["artifact_matches_expected_output", "claims_supported_by_evidence", "materially_unresolved"] }, "uniqueItems": true }, "units": { "type": "string" }, "sampleCount": { "type": "integer", "minimum": 0, "description": "comparable attempts where all signals cleared" }, "minimum": { "type": "integer", "minimum": 0 }, "agreement": { "type": "number", "minimum": 0, "maximum": 1, "description": "share of them that C3 passed" }, "measuredAt": { "type": "string", "description": "ISO 8601, UTC" }, "expiresAt": { "type": "string", "description": "ISO 8601, UTC" } }, "required": ["classifier", "threshold", "signals", "units", "sampleCount", "minimum", "agreement", "measuredAt", "expiresAt"] };
 var func2 = Object.prototype.hasOwnProperty;
@@ -566,7 +567,7 @@ function isComparable(attempt) {
 }
 var sameClassifier = (a, b) => a.id === b.id && a.version === b.version && a.promptSchema === b.promptSchema;
 function measure(o) {
-  const threshold = import_dispatch6.POLICY.INITIAL_THRESHOLD.value;
+  const threshold = import_dispatch7.POLICY.INITIAL_THRESHOLD.value;
   const cleared = o.attempts.filter(
     (attempt) => attempt.microArbiter != null && sameClassifier(attempt.microArbiter.classifier, o.classifier) && isComparable(attempt) && signalsClear(attempt.microArbiter, threshold)
   );
@@ -575,12 +576,12 @@ function measure(o) {
     classifier: { ...o.classifier },
     threshold,
     signals: [...SIGNALS],
-    units: import_dispatch6.POLICY.UNITS.value,
+    units: import_dispatch7.POLICY.UNITS.value,
     sampleCount: cleared.length,
     minimum: o.minimum,
     agreement: cleared.length === 0 ? 0 : passed / cleared.length,
     measuredAt: new Date(o.now).toISOString(),
-    expiresAt: new Date(o.now + import_dispatch6.POLICY.CALIBRATION_DAYS.value * DAY_MS).toISOString()
+    expiresAt: new Date(o.now + import_dispatch7.POLICY.CALIBRATION_DAYS.value * DAY_MS).toISOString()
   };
 }
 function calibrationState(o) {
@@ -589,27 +590,27 @@ function calibrationState(o) {
   const clause = failingClause(record, o);
   if (clause !== null) return { status: "invalid", clause };
   const from = Date.parse(record.measuredAt);
-  const until = Math.min(Date.parse(record.expiresAt), from + import_dispatch6.POLICY.CALIBRATION_DAYS.value * DAY_MS);
+  const until = Math.min(Date.parse(record.expiresAt), from + import_dispatch7.POLICY.CALIBRATION_DAYS.value * DAY_MS);
   return from <= o.now && o.now < until ? { status: "valid", clause: null } : { status: "expired", clause: "expired" };
 }
 function failingClause(record, o) {
-  const floor = import_dispatch6.POLICY.MINIMUM_SAMPLES.value;
+  const floor = import_dispatch7.POLICY.MINIMUM_SAMPLES.value;
   if (!o.ownRecord) return "not-written-by-calibrate";
   if (!sameClassifier(record.classifier, o.classifier)) return "other-classifier";
   if (o.specMinimum === null || o.specMinimum < floor) return "minimum-not-set";
   if (record.sampleCount < Math.max(floor, o.specMinimum, record.minimum)) return "too-few-samples";
-  if (!(record.agreement >= import_dispatch6.POLICY.AGREEMENT_FLOOR.value && record.agreement <= 1))
+  if (!(record.agreement >= import_dispatch7.POLICY.AGREEMENT_FLOOR.value && record.agreement <= 1))
     return "agreement-too-low";
-  if (!(record.threshold >= import_dispatch6.POLICY.INITIAL_THRESHOLD.value && record.threshold <= 1))
+  if (!(record.threshold >= import_dispatch7.POLICY.INITIAL_THRESHOLD.value && record.threshold <= 1))
     return "threshold-too-low";
   if (!SIGNALS.every((signal) => record.signals.includes(signal))) return "signals-missing";
-  if (record.units !== import_dispatch6.POLICY.UNITS.value) return "units-missing";
+  if (record.units !== import_dispatch7.POLICY.UNITS.value) return "units-missing";
   return null;
 }
 var FILE = "calibration.json";
-var calibrationPath = (root) => (0, import_node_path2.join)(root, import_dispatch7.CONFIG_DIR, FILE);
+var calibrationPath = (root) => (0, import_node_path2.join)(root, import_dispatch8.CONFIG_DIR, FILE);
 function readCalibrationFile(root) {
-  const text = (0, import_dispatch8.readTextIfPresent)(calibrationPath(root));
+  const text = (0, import_dispatch9.readTextIfPresent)(calibrationPath(root));
   if (text === null) return null;
   try {
     const value = JSON.parse(text);
@@ -623,8 +624,8 @@ function recordFor(file, classifier) {
   const own = file.records.filter((record) => record.classifier.id === classifier.id);
   return own.find((record) => sameClassifier(record.classifier, classifier)) ?? own[0] ?? null;
 }
-var ownDigest = (root, record) => (0, import_dispatch8.sha256)((0, import_dispatch5.canonicalize)({ root, record }));
-var isOwnRecord = (home, root, record) => (0, import_dispatch4.readHomeRecord)(home).calibrations.includes(ownDigest(root, record));
+var ownDigest = (root, record) => (0, import_dispatch9.sha256)((0, import_dispatch6.canonicalize)({ root, record }));
+var isOwnRecord = (home, root, record) => (0, import_dispatch5.readHomeRecord)(home).calibrations.includes(ownDigest(root, record));
 function writeCalibration(o) {
   const before = readCalibrationFile(o.root);
   const known = before === null || before === "invalid" ? [] : before.records;
@@ -633,14 +634,14 @@ function writeCalibration(o) {
     schemaVersion: 1,
     records: [...known.filter((record) => !ids.has(record.classifier.id)), ...o.records]
   };
-  (0, import_dispatch4.updateHomeRecord)(o.home, ({ calibrations }) => ({
+  (0, import_dispatch5.updateHomeRecord)(o.home, ({ calibrations }) => ({
     calibrations: o.records.reduce(
-      (list, record) => (0, import_dispatch4.withEntry)(list, ownDigest(o.root, record)),
+      (list, record) => (0, import_dispatch5.withEntry)(list, ownDigest(o.root, record)),
       calibrations
     )
   }));
-  (0, import_dispatch8.ensureDir)((0, import_node_path2.join)(o.root, import_dispatch7.CONFIG_DIR));
-  (0, import_dispatch8.replaceFile)(calibrationPath(o.root), `${JSON.stringify(file, null, 2)}
+  (0, import_dispatch9.ensureDir)((0, import_node_path2.join)(o.root, import_dispatch8.CONFIG_DIR));
+  (0, import_dispatch9.replaceFile)(calibrationPath(o.root), `${JSON.stringify(file, null, 2)}
 `);
 }
 module.exports = {

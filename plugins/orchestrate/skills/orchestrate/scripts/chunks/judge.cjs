@@ -188,17 +188,17 @@ function isFree(job) {
   return !open && job.notBefore === null;
 }
 function transitiveDependents(index, id) {
-  const seen = /* @__PURE__ */ new Set([id]);
-  const out = [];
-  const queue = [id];
-  for (let at = 0; at < queue.length; at++)
-    for (const next of index.dependents.get(queue[at]) ?? [])
-      if (!seen.has(next)) {
-        seen.add(next);
-        out.push(next);
-        queue.push(next);
-      }
-  return out;
+  return [...below(index, [id])].slice(1);
+}
+function standingOn(index, ids) {
+  const reached = below(index, ids);
+  const stands = (id) => index.byId.get(id)?.dependsOn.some((on) => reached.has(on)) === true;
+  return new Set([...reached].filter(stands));
+}
+function below(index, ids) {
+  const seen = new Set(ids);
+  for (const id of seen) for (const next of index.dependents.get(id) ?? []) seen.add(next);
+  return seen;
 }
 function transitiveDependencies(index, id) {
   const seen = /* @__PURE__ */ new Set();
@@ -219,7 +219,7 @@ var RELATION = {
   "user-retry": "user-retry"
 };
 var spanOf = (s, jobId, attempt) => (0, import_trace_validate.spanIdOf)(s.runId, jobId, String(attempt));
-function traceStart(s, resumed, again = null) {
+async function traceStart(s, resumed, again = null) {
   s.trace.record({
     kind: "run.start",
     spanId: (0, import_trace_validate.spanIdOf)(s.runId),
@@ -236,8 +236,13 @@ function traceStart(s, resumed, again = null) {
   });
   if (resumed && again === null) return;
   for (const record of s.inventory.records) traceProbe(s, record);
-  for (const job of s.graph.jobs) if (again === null || again.has(job.id)) traceRoute(s, job);
+  const routed = s.graph.jobs.filter((job) => again === null || again.has(job.id));
+  for (const [index, job] of routed.entries()) {
+    if (index % ROUTES_A_TURN === ROUTES_A_TURN - 1) await (0, import_dispatch6.nextTurn)();
+    traceRoute(s, job);
+  }
 }
+var ROUTES_A_TURN = 200;
 function traceProbe(s, record) {
   s.trace.record({
     kind: "probe",
@@ -1184,25 +1189,27 @@ async function applyNativeVerdict(s, o) {
   return (0, import_dispatch15.ok)(await recordRound(s, { answers, waiting: /* @__PURE__ */ new Set() }));
 }
 async function recordRound(s, o) {
+  const unanswered = standingOn(s.index, o.waiting);
   const effective = (0, import_verdict_validate.effectiveOfRound)({
     verdicts: o.answers.map((answer) => answer.verdict),
     graph: s.graph,
     state: s.store.state,
     findings: openFindings(s.graph, s.store.state)
-  }).filter((one) => !transitiveDependencies(s.index, one.jobId).some((id) => o.waiting.has(id)));
+  }).filter((one) => !unanswered.has(one.jobId));
+  const verdictOf = new Map(effective.map((one) => [keyOf(one), one]));
   const round = (0, import_accept.outcomesOfRound)({
     graph: s.graph,
     state: s.store.state,
     answers: o.answers.map((answer) => ({
       arbiter: answer.arbiter,
       independence: answer.independence,
-      effective: effective.filter((one) => judged(answer.arbiter, one))
+      effective: answer.arbiter.attempts.flatMap((ref) => verdictOf.get(keyOf(ref)) ?? [])
     }))
   });
   const now = (0, import_dispatch6.isoTime)(s.clock.now());
   const records2 = o.answers.map((answer) => ({
     type: "arbiter",
-    arbiter: answeredEntry(s, answer, { effective, now })
+    arbiter: answeredEntry(s, answer, { verdictOf, now })
   }));
   for (const outcome of round.outcomes) {
     records2.push({
@@ -1220,15 +1227,15 @@ async function recordRound(s, o) {
   }
   for (const dead of round.rejectedDependents) records2.push(...blockRejected(s, dead));
   await s.commit(records2);
+  const arbiters = new Map(o.answers.map(({ arbiter }) => [arbiter.arbiterId, arbiter]));
   for (const outcome of round.outcomes) {
-    const by = o.answers.find((answer) => answer.arbiter.arbiterId === outcome.arbitration?.arbiterId);
-    traceVerdict(s, (by ?? o.answers[0]).arbiter, outcome);
+    const by = arbiters.get(outcome.arbitration?.arbiterId ?? "");
+    traceVerdict(s, by ?? o.answers[0].arbiter, outcome);
   }
   return round;
 }
-var judged = (arbiter, one) => arbiter.attempts.some((a) => a.jobId === one.jobId && a.attempt === one.attempt);
+var keyOf = (ref) => `${ref.jobId}#${ref.attempt}`;
 function answeredEntry(s, { arbiter, verdict, independence, handle }, o) {
-  const own = new Map(o.effective.map((e) => [`${e.jobId}#${e.attempt}`, e]));
   return {
     ...arbiter,
     status: "answered",
@@ -1237,7 +1244,7 @@ function answeredEntry(s, { arbiter, verdict, independence, handle }, o) {
     handle,
     independence,
     attempts: arbiter.attempts.map((a) => {
-      const one = own.get(`${a.jobId}#${a.attempt}`);
+      const one = o.verdictOf.get(keyOf(a));
       return {
         ...a,
         verdict: one?.own ?? null,
@@ -1552,8 +1559,8 @@ async function decide(s, job, attempt, processGone) {
     });
   }
   await s.commit(records2);
-  const below2 = blockDependents(s, job.id);
-  if (below2.length > 0) await s.commit(below2);
+  const below3 = blockDependents(s, job.id);
+  if (below3.length > 0) await s.commit(below3);
 }
 async function withScratch(o, use) {
   const path = (0, import_node_path4.join)(o.runDir, import_dispatch10.RUN_FILES.worktrees, `_${o.purpose}`);
@@ -1656,8 +1663,8 @@ function placeOfAttempt(job, place) {
   return worktree === null ? { root, cwd, commit: null, folder: (folder) => folder } : { root, cwd, commit: baseCommit, folder: (folder) => inWorktree(root, job.repo ?? job.cwd, folder) };
 }
 function inWorktree(root, repo, cwd) {
-  const below2 = (0, import_node_path.relative)(repo, cwd);
-  return below2.startsWith("..") || (0, import_node_path.isAbsolute)(below2) ? cwd : (0, import_node_path.join)(root, below2);
+  const below3 = (0, import_node_path.relative)(repo, cwd);
+  return below3.startsWith("..") || (0, import_node_path.isAbsolute)(below3) ? cwd : (0, import_node_path.join)(root, below3);
 }
 function authorityText(s, job) {
   if (job.authority === null) return null;
@@ -2613,9 +2620,9 @@ async function verificationFact(input, o) {
 function whyNotRun(input, o) {
   const foreign = o.files.find((file) => !file.implied && isForeignChange(input, o.cwdPrefix, file.path));
   if (foreign !== void 0) return `the job changed \`${foreign.path}\` and does not own it`;
-  const below2 = (0, import_node_path11.relative)(input.root, o.cwd);
-  if (below2 === "" || below2.startsWith("..") || (0, import_node_path11.isAbsolute)(below2)) return null;
-  const place = resolveInside(input.root, below2);
+  const below3 = (0, import_node_path11.relative)(input.root, o.cwd);
+  if (below3 === "" || below3.startsWith("..") || (0, import_node_path11.isAbsolute)(below3)) return null;
+  const place = resolveInside(input.root, below3);
   return place.ok ? null : place.error.detail;
 }
 function isForeignChange(input, cwdPrefix, path) {
@@ -3190,19 +3197,19 @@ async function verify(s, o, facts) {
   const notes = committed.value?.notes ?? [];
   if (notes.length > 0)
     await s.commit(notes.map((note) => ({ type: "run", patch: {}, note: `${job.id}: ${note}` })));
-  const judged2 = await layerOne(s, o, { changes, resultText: facts.resultText });
-  const evidence = await evidencePatch(s, o, { judged: judged2, committed: committed.value });
+  const judged = await layerOne(s, o, { changes, resultText: facts.resultText });
+  const evidence = await evidencePatch(s, o, { judged, committed: committed.value });
   const patch = {
     ...facts.seen,
     ...evidence,
     flags: [
-      .../* @__PURE__ */ new Set([...facts.seen.flags ?? [], ...judged2.flags, ...findingFlag(job, facts.resultText)])
+      .../* @__PURE__ */ new Set([...facts.seen.flags ?? [], ...judged.flags, ...findingFlag(job, facts.resultText)])
     ]
   };
-  if (!judged2.ok) return endWithFailure(s, job, ordinal, { ...whyNotEnough(o, judged2), patch });
+  if (!judged.ok) return endWithFailure(s, job, ordinal, { ...whyNotEnough(o, judged), patch });
   const kept = await keepArtifacts({
     cwd: place.cwd,
-    artifacts: judged2.artifacts,
+    artifacts: judged.artifacts,
     artifactsDir: (0, import_dispatch.jobFile)(s.runDir, job.id, "artifacts")
   });
   if (!kept.ok)
@@ -3221,17 +3228,17 @@ async function verify(s, o, facts) {
   ]);
 }
 var NOT_THERE = /* @__PURE__ */ new Set(["missing-artifact", "no-change", "empty-result"]);
-function whyNotEnough(o, judged2) {
+function whyNotEnough(o, judged) {
   const denied = o.observed.denied.at(-1);
-  if (denied !== void 0 && judged2.reason !== null && NOT_THERE.has(judged2.reason))
+  if (denied !== void 0 && judged.reason !== null && NOT_THERE.has(judged.reason))
     return {
       failureClass: (0, import_rating2.boundaryClass)(denied.boundary),
-      detail: `the runtime was refused at the boundary \`${denied.boundary}\`: ${denied.requested}; ${judged2.detail ?? judged2.reason}`
+      detail: `the runtime was refused at the boundary \`${denied.boundary}\`: ${denied.requested}; ${judged.detail ?? judged.reason}`
     };
   return {
-    failureClass: judged2.failureClass ?? "BAD_OUTPUT",
-    ...judged2.reason === null ? {} : { reason: judged2.reason },
-    detail: judged2.detail
+    failureClass: judged.failureClass ?? "BAD_OUTPUT",
+    ...judged.reason === null ? {} : { reason: judged.reason },
+    detail: judged.detail
   };
 }
 var findingFlag = (job, text) => isReview(job) && text !== null && findsFault(readReview(text)) ? [FINDING_FLAG] : [];
@@ -3284,39 +3291,39 @@ function outputLines(s, jobId, o) {
 function mapCwd(place, job, cwd) {
   if (cwd === null) return place.cwd;
   if (place.worktree === null) return cwd;
-  const below2 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
-  return below2 ? (0, import_node_path10.join)(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
+  const below3 = cwd.startsWith(`${place.worktree.repo}/`) || cwd === place.worktree.repo;
+  return below3 ? (0, import_node_path10.join)(place.root, cwd.slice(place.worktree.repo.length)) : job.cwd === cwd ? place.cwd : cwd;
 }
 async function evidencePatch(s, o, facts) {
-  const { judged: judged2, committed } = facts;
+  const { judged, committed } = facts;
   const fingerprint = consumedBy(s, o.job, { baseCommit: o.place.baseCommit, inputs: o.briefing.inputs });
   (0, import_dispatch11.writePrivate)(inputsFile(s.runDir, o.job.id), `${JSON.stringify(fingerprint.parts)}
 `);
-  if (judged2.scripts.length > 0) (0, import_accept.writeScripts)(s.runDir, o.job.id, judged2.scripts);
+  if (judged.scripts.length > 0) (0, import_accept.writeScripts)(s.runDir, o.job.id, judged.scripts);
   return {
     // A name in the workspace is text of the job like what it prints.
-    checks: judged2.checks.map((check2) => ({ ...check2, detail: s.redact(check2.detail) })),
-    artifacts: [...judged2.artifacts],
-    changedPaths: judged2.changedPaths.slice(0, 1e3).map(s.redact),
-    question: judged2.question === null ? null : s.redact(judged2.question),
-    injectionFixture: judged2.injectionFixture,
+    checks: judged.checks.map((check2) => ({ ...check2, detail: s.redact(check2.detail) })),
+    artifacts: [...judged.artifacts],
+    changedPaths: judged.changedPaths.slice(0, 1e3).map(s.redact),
+    question: judged.question === null ? null : s.redact(judged.question),
+    injectionFixture: judged.injectionFixture,
     inputFingerprint: fingerprint.sha256,
     baseCommit: o.place.baseCommit,
     commit: committed?.commit ?? null,
     diffStat: committed?.diffStat ?? null,
-    treeSha256: committed?.tree ?? await sharedTree(o.place, judged2)
+    treeSha256: committed?.tree ?? await sharedTree(o.place, judged)
   };
 }
-async function sharedTree(place, judged2) {
+async function sharedTree(place, judged) {
   const files = await Promise.all(
-    judged2.changedPaths.map(async (path) => ({
+    judged.changedPaths.map(async (path) => ({
       path,
       sha256: (await (0, import_dispatch11.sha256File)((0, import_node_path10.join)(place.root, path)))?.sha256 ?? null
     }))
   );
   return treeSha256([
     ...files,
-    ...judged2.artifacts.map(({ path, sha256: sha2562 }) => ({ path: `artifact:${path}`, sha256: sha2562 }))
+    ...judged.artifacts.map(({ path, sha256: sha2562 }) => ({ path: `artifact:${path}`, sha256: sha2562 }))
   ]);
 }
 function observedPatch(s, o, resultText) {
@@ -3359,7 +3366,7 @@ function observedFamily(s, o, attempt) {
 var FRESH_MS = 2e3;
 function lookAt(root, path) {
   try {
-    const s = (0, import_dispatch14.lstatSync)(below(root, path));
+    const s = (0, import_dispatch14.lstatSync)(below2(root, path));
     return {
       kind: s.isFile() ? "file" : s.isSymbolicLink() ? "link" : s.isDirectory() ? "folder" : "other",
       // Fractions of a millisecond included: the times are exact to a quarter of a microsecond.
@@ -3372,16 +3379,16 @@ function lookAt(root, path) {
     return null;
   }
 }
-var below = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffer.concat([Buffer.from(`${root}/`), path]);
+var below2 = (root, path) => typeof path === "string" ? `${root}/${path}` : Buffer.concat([Buffer.from(`${root}/`), path]);
 async function digestsOf(root, path, look) {
   try {
     if (look.kind === "link") {
-      const target = (0, import_dispatch14.readlinkSync)(below(root, path), { encoding: "buffer" });
+      const target = (0, import_dispatch14.readlinkSync)(below2(root, path), { encoding: "buffer" });
       const hashes = createHashes(target.length);
       hashes.update(target);
       return hashes.digests();
     }
-    return look.kind === "file" ? await hashRegular(below(root, path)) : null;
+    return look.kind === "file" ? await hashRegular(below2(root, path)) : null;
   } catch {
     return null;
   }
@@ -3408,18 +3415,17 @@ async function hashRegular(path) {
       const read = (0, import_dispatch14.readSync)(fd, buffer, 0, buffer.length, null);
       if (read === 0) return hashes.digests();
       hashes.update(buffer.subarray(0, read));
-      if (chunks2 % 16 === 0) await breathe();
+      if (chunks2 % 16 === 0) await (0, import_dispatch6.nextTurn)();
     }
   } finally {
     (0, import_dispatch14.closeSync)(fd);
   }
 }
-var breathe = () => new Promise((resolve2) => setImmediate(resolve2));
 function pacer(maxMs = 10) {
   let since = performance.now();
   return () => {
     if (performance.now() - since < maxMs) return void 0;
-    return breathe().then(() => {
+    return (0, import_dispatch6.nextTurn)().then(() => {
       since = performance.now();
     });
   };
@@ -3452,7 +3458,7 @@ function childOf(folder, name) {
   return { text, disk: Buffer.concat([Buffer.from(folder.disk), Buffer.from("/"), Buffer.from(name.disk)]) };
 }
 function namesIn2(root, folder) {
-  const path = folder.length === 0 ? root : below(root, folder);
+  const path = folder.length === 0 ? root : below2(root, folder);
   try {
     const names2 = (0, import_dispatch14.readdirSync)(path, { encoding: "utf8" });
     if (!names2.some((name) => name.includes("\uFFFD")))
@@ -3717,10 +3723,10 @@ function peerOf(job, root) {
   };
 }
 function excluded(place, runDir, cwds) {
-  const below2 = [place.cwd, ...place.worktree === null ? cwds : []].flatMap(
+  const below3 = [place.cwd, ...place.worktree === null ? cwds : []].flatMap(
     (cwd) => inside(place.root, cwd)
   );
-  const inputs = [...new Set(below2)].map((path) => path === "" ? import_dispatch10.INPUTS_DIR : `${path}/${import_dispatch10.INPUTS_DIR}`);
+  const inputs = [...new Set(below3)].map((path) => path === "" ? import_dispatch10.INPUTS_DIR : `${path}/${import_dispatch10.INPUTS_DIR}`);
   return [
     `${import_dispatch10.REPORTS_DIR}/orchestrate-*`,
     ...inputs,
@@ -4106,8 +4112,8 @@ async function runChecks(o, path) {
   return checks;
 }
 function placeIn(path, repo, cwd) {
-  const below2 = (0, import_node_path20.relative)(repo, cwd);
-  return below2.startsWith("..") ? path : (0, import_node_path20.join)(path, below2);
+  const below3 = (0, import_node_path20.relative)(repo, cwd);
+  return below3.startsWith("..") ? path : (0, import_node_path20.join)(path, below3);
 }
 async function runOne(o, command) {
   const run = await runDeclaredCommand(o.host, {
@@ -4180,6 +4186,7 @@ module.exports = {
   runTrial: runTrial,
   secretValuesOf: secretValuesOf,
   setUpWorktree: setUpWorktree,
+  standingOn: standingOn,
   startNative: startNative,
   stopNative: stopNative,
   traceDispatch: traceDispatch,

@@ -8,21 +8,22 @@ var import_dispatch2 = require("./dispatch.cjs");
 var import_dispatch3 = require("./dispatch.cjs");
 var import_dispatch4 = require("./dispatch.cjs");
 var import_dispatch5 = require("./dispatch.cjs");
+var import_dispatch6 = require("./dispatch.cjs");
 var import_node_child_process = require("node:child_process");
 var import_node_buffer = require("node:buffer");
-var import_dispatch6 = require("./dispatch.cjs");
+var import_dispatch7 = require("./dispatch.cjs");
 var import_rating2 = require("./rating.cjs");
 var import_rating3 = require("./rating.cjs");
-var import_dispatch7 = require("./dispatch.cjs");
+var import_dispatch8 = require("./dispatch.cjs");
 var import_git_2 = require("./git-2.cjs");
 var import_rating4 = require("./rating.cjs");
 var import_unsupported = require("./unsupported.cjs");
 var import_unsupported2 = require("./unsupported.cjs");
-var import_dispatch8 = require("./dispatch.cjs");
 var import_dispatch9 = require("./dispatch.cjs");
 var import_dispatch10 = require("./dispatch.cjs");
 var import_dispatch11 = require("./dispatch.cjs");
 var import_dispatch12 = require("./dispatch.cjs");
+var import_dispatch13 = require("./dispatch.cjs");
 var import_node_path = require("node:path");
 var import_node_path2 = require("node:path");
 var RANGE_MAX = 256;
@@ -34,7 +35,7 @@ var numbers = 0;
 function lastPid() {
   if (descriptor === void 0) open();
   if (descriptor === null || descriptor === void 0) return null;
-  const length = (0, import_dispatch5.readSync)(descriptor, buffer, 0, buffer.length, 0);
+  const length = (0, import_dispatch6.readSync)(descriptor, buffer, 0, buffer.length, 0);
   let value = 0;
   let unit = 1;
   for (let at = length - 2; at >= 0; at -= 1) {
@@ -49,8 +50,8 @@ function open() {
   descriptor = null;
   if (!import_process_tree.hasProc) return;
   try {
-    numbers = Number((0, import_dispatch5.readFileSync)("/proc/sys/kernel/pid_max", "utf8"));
-    descriptor = (0, import_dispatch5.openSync)("/proc/loadavg", "r");
+    numbers = Number((0, import_dispatch6.readFileSync)("/proc/sys/kernel/pid_max", "utf8"));
+    descriptor = (0, import_dispatch6.openSync)("/proc/loadavg", "r");
   } catch {
   }
 }
@@ -71,7 +72,7 @@ function leftBehind(o) {
   return "none";
 }
 function belongs(pid, group, marker) {
-  if ((0, import_dispatch5.statSync)(`/proc/${pid}`, { throwIfNoEntry: false }) === void 0) return false;
+  if ((0, import_dispatch6.statSync)(`/proc/${pid}`, { throwIfNoEntry: false }) === void 0) return false;
   const facts = (0, import_process_tree.readProcess)(pid);
   if (facts === null) return false;
   return facts.group === group || facts.session === group || (0, import_process_tree.markersOf)(pid).includes(marker);
@@ -82,7 +83,7 @@ var reading = Promise.resolve();
 function processTable() {
   if (waiting === null) {
     waiting = reading.then(async () => {
-      await nextTurn();
+      await (0, import_dispatch3.nextTurn)();
       waiting = null;
       return readTable();
     });
@@ -91,14 +92,13 @@ function processTable() {
   }
   return waiting;
 }
-var nextTurn = () => new Promise((resolve2) => setImmediate(resolve2));
 async function readTable() {
   if (!import_process_tree.hasProc) return { processes: (0, import_process_tree.processesByPs)(), markers: /* @__PURE__ */ new Map(), quiet: false };
   const before = lastPid();
   const processes = [];
   const markers = /* @__PURE__ */ new Map();
   for (const [index, pid] of (0, import_process_tree.allPids)().entries()) {
-    if (index % SLICE === SLICE - 1) await nextTurn();
+    if (index % SLICE === SLICE - 1) await (0, import_dispatch3.nextTurn)();
     const facts = (0, import_process_tree.readProcess)(pid);
     if (facts === null) continue;
     processes.push(facts);
@@ -179,7 +179,7 @@ var TreeEnding = class {
   }
   async #run() {
     if (await this.#ask()) return this.#result([]);
-    const until = this.#clock.mono() + import_dispatch3.SUPERVISION.killWaitMs;
+    const until = this.#clock.mono() + import_dispatch4.SUPERVISION.killWaitMs;
     for (let round = 0; ; round += 1) {
       const members = await this.#frozen();
       if (members.length === 0) return this.#result([]);
@@ -273,7 +273,7 @@ var nameOf = (row) => `${row.pid}:${row.startTime}`;
 function signalOne(row, name) {
   if ((0, import_process_tree.isAlive)(row)) (0, import_process_tree.signal)(row.pid, name);
 }
-var FLAGS = import_dispatch5.constants.O_WRONLY | import_dispatch5.constants.O_CREAT | import_dispatch5.constants.O_TRUNC | import_dispatch5.constants.O_NOFOLLOW;
+var FLAGS = import_dispatch6.constants.O_WRONLY | import_dispatch6.constants.O_CREAT | import_dispatch6.constants.O_TRUNC | import_dispatch6.constants.O_NOFOLLOW;
 var CaptureFile = class {
   #path;
   #fd = null;
@@ -287,16 +287,16 @@ var CaptureFile = class {
   }
   write(bytes) {
     this.#attempt((path) => {
-      this.#fd ??= (0, import_dispatch5.openSync)(path, FLAGS, import_dispatch4.PRIVATE_FILE);
-      (0, import_dispatch4.writeAll)(this.#fd, bytes);
+      this.#fd ??= (0, import_dispatch6.openSync)(path, FLAGS, import_dispatch5.PRIVATE_FILE);
+      (0, import_dispatch5.writeAll)(this.#fd, bytes);
     });
   }
   /** Also leaves an empty file when nothing was written, so that "no output" and "no capture" differ. */
   close() {
     this.#attempt((path) => {
-      const fd = this.#fd ?? (0, import_dispatch5.openSync)(path, FLAGS, import_dispatch4.PRIVATE_FILE);
+      const fd = this.#fd ?? (0, import_dispatch6.openSync)(path, FLAGS, import_dispatch5.PRIVATE_FILE);
       this.#fd = null;
-      (0, import_dispatch5.closeSync)(fd);
+      (0, import_dispatch6.closeSync)(fd);
     });
     if (this.#fd !== null) this.#abandon(this.#fd);
   }
@@ -305,14 +305,14 @@ var CaptureFile = class {
     try {
       act(this.#path);
     } catch (error) {
-      this.#fault = { path: this.#path, code: (0, import_dispatch4.errorCode)(error) ?? "UNKNOWN" };
+      this.#fault = { path: this.#path, code: (0, import_dispatch5.errorCode)(error) ?? "UNKNOWN" };
     }
   }
   /** After a fault the descriptor only has to go; what closing it says adds nothing. */
   #abandon(fd) {
     this.#fd = null;
     try {
-      (0, import_dispatch5.closeSync)(fd);
+      (0, import_dispatch6.closeSync)(fd);
     } catch {
     }
   }
@@ -328,7 +328,7 @@ var LineSplitter = class {
   #dropped = 0;
   constructor(sink) {
     this.#sink = sink;
-    this.#max = sink.maxBytes ?? import_dispatch3.SUPERVISION.eventLineMaxBytes;
+    this.#max = sink.maxBytes ?? import_dispatch4.SUPERVISION.eventLineMaxBytes;
   }
   /** Lines that were longer than the bound. */
   get dropped() {
@@ -739,11 +739,11 @@ var ChildOutput = class {
         clearTimeout(quiet);
         const timer = setTimeout(
           () => lookOnce(() => quiet === timer ? finish(false) : void 0),
-          import_dispatch3.SUPERVISION.drainMs
+          import_dispatch4.SUPERVISION.drainMs
         );
         quiet = timer;
       };
-      const whole = setTimeout(() => finish(false), import_dispatch3.SUPERVISION.drainMaxMs);
+      const whole = setTimeout(() => finish(false), import_dispatch4.SUPERVISION.drainMaxMs);
       this.#touch = arm;
       this.#allClosed = () => finish(true);
       arm();
@@ -800,7 +800,7 @@ var Deadlines = class {
   #wake() {
     const now = this.#o.clock.mono();
     const late = now - this.#expected;
-    if (late > import_dispatch3.SUPERVISION.suspendJumpMs) {
+    if (late > import_dispatch4.SUPERVISION.suspendJumpMs) {
       this.#timeoutAt += late;
       this.#lastActivity += late;
     }
@@ -889,7 +889,7 @@ var Supervision = class {
     this.#deadlines.stop();
     this.#ending = new TreeEnding({
       trace: this.#running.trace,
-      graceMs: hard ? 0 : this.#o.graceMs ?? import_dispatch3.SUPERVISION.graceMs,
+      graceMs: hard ? 0 : this.#o.graceMs ?? import_dispatch4.SUPERVISION.graceMs,
       clock: this.#o.clock
     });
     void this.#ending.done.then((ended) => {
@@ -921,13 +921,13 @@ var Supervision = class {
         windowsHide: true
       });
     } catch (error) {
-      this.#spawnError = (0, import_dispatch4.errorCode)(error) ?? "UNKNOWN";
+      this.#spawnError = (0, import_dispatch5.errorCode)(error) ?? "UNKNOWN";
       return;
     }
     const { pid, stdout, stderr } = child;
     if (pid === void 0 || stdout === null || stderr === null) {
       this.#spawnError = new Promise((resolve2) => {
-        child.on("error", (error) => resolve2((0, import_dispatch4.errorCode)(error) ?? "UNKNOWN"));
+        child.on("error", (error) => resolve2((0, import_dispatch5.errorCode)(error) ?? "UNKNOWN"));
       });
       return;
     }
@@ -1000,7 +1000,7 @@ var Supervision = class {
     if (ended?.killedAfterGrace === true) this.#flags.add("killed-after-grace");
     if (ended?.gone === false) return false;
     if (closed && (ended !== null || this.#nothingLeft(running))) return true;
-    const grace = Math.min(this.#o.graceMs ?? import_dispatch3.SUPERVISION.graceMs, import_dispatch3.SUPERVISION.leftoverGraceMs);
+    const grace = Math.min(this.#o.graceMs ?? import_dispatch4.SUPERVISION.graceMs, import_dispatch4.SUPERVISION.leftoverGraceMs);
     const sweep = new TreeEnding({ trace: running.trace, graceMs: grace, clock: this.#o.clock });
     this.#ending = sweep;
     const { gone } = await sweep.done;
@@ -1047,7 +1047,7 @@ function contained(act) {
 }
 var MAX_BYTES = 1024 * 1024;
 async function findTargets(o) {
-  const wanted = import_dispatch6.PROBE_TARGETS.filter((target) => o.ids === null || o.ids.includes(target.id));
+  const wanted = import_dispatch7.PROBE_TARGETS.filter((target) => o.ids === null || o.ids.includes(target.id));
   const found = await Promise.all(wanted.map((target) => look(target, o)));
   return found.filter((finding) => o.ids !== null || finding.binary !== null);
 }
@@ -1056,7 +1056,7 @@ async function look(target, o) {
   const located = await (0, import_rating3.locate)({ executable: target.executable }, o.env);
   if (located === null)
     return { id: target.id, state: "stub", binary: null, version: null, program: null, known };
-  const folder = (0, import_dispatch12.mkdtempSync)((0, import_node_path.join)(o.env.tmp, "orchestrate-probe-"));
+  const folder = (0, import_dispatch13.mkdtempSync)((0, import_node_path.join)(o.env.tmp, "orchestrate-probe-"));
   try {
     const { env } = (0, import_rating3.childEnvironment)({
       parent: o.env.all(),
@@ -1066,7 +1066,7 @@ async function look(target, o) {
     });
     for (const name of Object.keys(env)) if (/^XDG_\w+_HOME$/.test(name)) delete env[name];
     const ask2 = async (args) => {
-      const limits = { cwd: folder, env, maxBytes: MAX_BYTES, timeoutMs: import_dispatch9.SUPERVISION.probeTimeoutMs };
+      const limits = { cwd: folder, env, maxBytes: MAX_BYTES, timeoutMs: import_dispatch10.SUPERVISION.probeTimeoutMs };
       const answer = await o.exec(located.binary, args, limits);
       return {
         exitCode: answer.exitCode,
@@ -1081,12 +1081,12 @@ async function look(target, o) {
       state: "stub",
       binary: located.binary,
       version: (0, import_rating4.versionIn)(version),
-      program: (0, import_dispatch6.recognize)(target, `${help.stdout}
+      program: (0, import_dispatch7.recognize)(target, `${help.stdout}
 ${help.stderr}`),
       known
     };
   } finally {
-    (0, import_dispatch12.rmSync)(folder, { recursive: true, force: true });
+    (0, import_dispatch13.rmSync)(folder, { recursive: true, force: true });
   }
 }
 var PROMPT = "Answer with the single word `ready` and nothing else. Use no tools, read nothing and change nothing.\n";
@@ -1107,12 +1107,12 @@ async function smokeTest(o) {
   }
 }
 async function makePlace({ root, env }) {
-  const top = newFolder([(0, import_node_path2.join)(root, import_dispatch10.REPORTS_DIR), env.tmp]);
-  (0, import_dispatch12.writeFileSync)((0, import_node_path2.join)(top, ".gitignore"), "*\n");
+  const top = newFolder([(0, import_node_path2.join)(root, import_dispatch11.REPORTS_DIR), env.tmp]);
+  (0, import_dispatch13.writeFileSync)((0, import_node_path2.join)(top, ".gitignore"), "*\n");
   const repo = (0, import_node_path2.join)(top, "repo");
-  const cwd = (0, import_node_path2.join)(top, import_dispatch10.RUN_FILES.worktrees, "smoke");
-  (0, import_dispatch12.mkdirSync)(repo);
-  (0, import_dispatch12.writeFileSync)((0, import_node_path2.join)(repo, "README.md"), "A throwaway repository for one question.\n");
+  const cwd = (0, import_node_path2.join)(top, import_dispatch11.RUN_FILES.worktrees, "smoke");
+  (0, import_dispatch13.mkdirSync)(repo);
+  (0, import_dispatch13.writeFileSync)((0, import_node_path2.join)(repo, "README.md"), "A throwaway repository for one question.\n");
   const steps = [
     ["init", "-q"],
     ["add", "README.md"],
@@ -1121,23 +1121,23 @@ async function makePlace({ root, env }) {
   ];
   const config = ["user.name=orchestrate", "user.email=orchestrate@localhost", "commit.gpgSign=false"];
   for (const step of steps) if ((await (0, import_git_2.git)(step, { cwd: repo, config })).exitCode !== 0) break;
-  (0, import_dispatch12.mkdirSync)(cwd, { recursive: true });
+  (0, import_dispatch13.mkdirSync)(cwd, { recursive: true });
   const scratch = (0, import_node_path2.join)(top, "scratch");
-  (0, import_dispatch12.mkdirSync)(scratch);
-  return { cwd, scratch, remove: () => (0, import_dispatch12.rmSync)(top, { recursive: true, force: true }) };
+  (0, import_dispatch13.mkdirSync)(scratch);
+  return { cwd, scratch, remove: () => (0, import_dispatch13.rmSync)(top, { recursive: true, force: true }) };
 }
 function newFolder(parents) {
   for (const parent of parents)
     try {
-      (0, import_dispatch11.ensureDir)(parent);
-      return (0, import_dispatch12.mkdtempSync)((0, import_node_path2.join)(parent, "orchestrate-smoke-"));
+      (0, import_dispatch12.ensureDir)(parent);
+      return (0, import_dispatch13.mkdtempSync)((0, import_node_path2.join)(parent, "orchestrate-smoke-"));
     } catch {
     }
   throw new Error(`no folder can be made below ${parents.join(" or ")}`);
 }
 function startInput({ record, self }, place) {
   const promptFile = (0, import_node_path2.join)(place.scratch, "prompt.md");
-  (0, import_dispatch11.writePrivate)(promptFile, PROMPT);
+  (0, import_dispatch12.writePrivate)(promptFile, PROMPT);
   const candidate = {
     runtime: record.id,
     kind: "cli",
@@ -1182,14 +1182,14 @@ async function ask(o, place, plan) {
   const { adapter, env, clock } = o;
   for (const file of plan.files) {
     const path = (0, import_node_path2.resolve)(place.scratch, file.path);
-    (0, import_dispatch11.ensureDir)((0, import_node_path2.dirname)(path));
-    (0, import_dispatch11.writePrivate)(path, file.content);
+    (0, import_dispatch12.ensureDir)((0, import_node_path2.dirname)(path));
+    (0, import_dispatch12.writePrivate)(path, file.content);
   }
   const marker = `smoke-${process.pid}-${adapter.id}-${clock.now()}`;
   const secretValues = Object.entries(env.all()).flatMap(
     ([name, value]) => (0, import_unsupported2.looksSecretName)(name) && value.length >= 8 ? [value] : []
   );
-  const before = (0, import_dispatch12.readdirSync)(place.cwd);
+  const before = (0, import_dispatch13.readdirSync)(place.cwd);
   let observed = adapter.initial();
   const result = await superviseProcess({
     argv: plan.argv,
@@ -1227,7 +1227,7 @@ async function ask(o, place, plan) {
   const clean = (text) => text === null ? null : (0, import_rating3.redactText)(text, secretValues);
   if (!settlement.ok || (settlement.resultText ?? "").trim() === "")
     return failed(o, { ...faultOf(settlement, result, observed), detail: clean(settlement.detail), wallMs });
-  const changed = (0, import_dispatch12.readdirSync)(place.cwd).filter((name) => !before.includes(name));
+  const changed = (0, import_dispatch13.readdirSync)(place.cwd).filter((name) => !before.includes(name));
   return answered(o, observed, { wallMs, changed });
 }
 var TRUST = /\btrust(?:ed|s)?\b|\buntrusted\b/i;
@@ -1293,12 +1293,12 @@ function answered(o, observed, seen) {
   };
 }
 async function probeHost(o) {
-  const root = (0, import_dispatch8.workspaceRoot)(o.env.cwd);
+  const root = (0, import_dispatch9.workspaceRoot)(o.env.cwd);
   const config = (0, import_unsupported.loadConfig)({ root, home: o.env.home, now: o.clock.now() });
   const declared = config.declared.map((d) => d.entry);
-  const isTarget = (id) => import_dispatch6.PROBE_TARGETS.some((target) => target.id === id) && !declared.some((entry) => entry.id === id);
+  const isTarget = (id) => import_dispatch7.PROBE_TARGETS.some((target) => target.id === id) && !declared.some((entry) => entry.id === id);
   const named = o.ids.filter((id) => !isTarget(id));
-  const earlier = o.reuse === true ? (0, import_dispatch7.earlierInventory)(root) : void 0;
+  const earlier = o.reuse === true ? (0, import_dispatch8.earlierInventory)(root) : void 0;
   const [found, looked] = await Promise.all([
     (0, import_rating3.takeInventory)({
       ids: o.ids.length > 0 ? named : declared.map((entry) => entry.id),
@@ -1314,7 +1314,7 @@ async function probeHost(o) {
     findTargets({ ids: o.ids.length > 0 ? o.ids.filter(isTarget) : null, env: o.env, exec: import_git_2.exec })
   ]);
   const targets = looked.filter((target) => isTarget(target.id));
-  const diagnostics = [...config.diagnostics, ...(0, import_dispatch7.reuseDiagnostics)(found, o.clock.now())];
+  const diagnostics = [...config.diagnostics, ...(0, import_dispatch8.reuseDiagnostics)(found, o.clock.now())];
   if (o.smoke === void 0) return { inventory: found, targets, smokes: null, diagnostics };
   const smokes = [];
   for (const record of found.records.filter(canSmoke)) {
