@@ -62,21 +62,31 @@ function pendingWork(s: Session): Pending[] {
   });
 }
 
-/** Attempts that were not asked about yet and are worth it, each with what its answer can do. */
+/**
+ * Attempts that were not asked about yet and are worth it, each with what its answer can do. What C3 must see anyway is
+ * counted over all attempts in success, in plan order, so that every tenth of it is asked about however the run went.
+ */
 function questionsDue(s: Session, { view, others }: Turn): (Pending & { readonly mode: MicroMode })[] {
   const attempts = Object.values(s.store.state.jobs).flatMap((state) => state.attemptRecords);
   let shadowCalls = attempts.filter((one) => one.microArbiter?.mode === "shadow").length;
-  return pendingWork(s).flatMap(({ job, attempt }) => {
-    if (attempt.microArbiter !== null) return [];
+  let othersSoFar = 0;
+  const due: (Pending & { readonly mode: MicroMode })[] = [];
+  for (const job of s.graph.jobs) {
+    const attempt = currentAttempt(s.store.state, job.id);
+    if (attempt?.status !== "success") continue;
+    const clear = otherwiseAcceptable({ job, attempt }, others);
+    if (!clear) othersSoFar += 1;
+    if (attempt.acceptance !== "pending" || attempt.microArbiter !== null) continue;
     const mode = microMode({
-      otherwiseAcceptable: otherwiseAcceptable({ job, attempt }, others),
+      otherwiseAcceptable: clear,
       calibrationValid: view.calibration.status === "valid",
-      othersSoFar: othersUpTo(s, job.id, others),
+      othersSoFar,
       shadowCalls,
     });
     if (mode === "shadow") shadowCalls += 1;
-    return mode === null ? [] : [{ job, attempt, mode }];
-  });
+    if (mode !== null) due.push({ job, attempt, mode });
+  }
+  return due;
 }
 
 async function askMicroArbiter(
@@ -126,17 +136,6 @@ async function askMicroArbiter(
 
 const otherwiseAcceptable = ({ job, attempt }: Pending, others: AmongOthers): boolean =>
   escalationReasons(escalationFacts(job, attempt, others)).every((reason) => PLANE_CLAUSES.has(reason));
-
-/** Attempts in success that C3 must see anyway, in plan order up to this job. */
-function othersUpTo(s: Session, jobId: string, others: AmongOthers): number {
-  let count = 0;
-  for (const job of s.graph.jobs) {
-    const attempt = currentAttempt(s.store.state, job.id);
-    if (attempt?.status === "success" && !otherwiseAcceptable({ job, attempt }, others)) count += 1;
-    if (job.id === jobId) break;
-  }
-  return count;
-}
 
 async function acceptIfClear(s: Session, job: PlanJob, turn: Turn): Promise<boolean> {
   const { view } = turn;

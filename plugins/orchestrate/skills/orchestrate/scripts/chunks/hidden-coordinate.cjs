@@ -2304,17 +2304,24 @@ function pendingWork(s) {
 function questionsDue(s, { view, others: others2 }) {
   const attempts = Object.values(s.store.state.jobs).flatMap((state) => state.attemptRecords);
   let shadowCalls = attempts.filter((one) => one.microArbiter?.mode === "shadow").length;
-  return pendingWork(s).flatMap(({ job, attempt }) => {
-    if (attempt.microArbiter !== null) return [];
+  let othersSoFar = 0;
+  const due = [];
+  for (const job of s.graph.jobs) {
+    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
+    if (attempt?.status !== "success") continue;
+    const clear = otherwiseAcceptable({ job, attempt }, others2);
+    if (!clear) othersSoFar += 1;
+    if (attempt.acceptance !== "pending" || attempt.microArbiter !== null) continue;
     const mode = microMode({
-      otherwiseAcceptable: otherwiseAcceptable({ job, attempt }, others2),
+      otherwiseAcceptable: clear,
       calibrationValid: view.calibration.status === "valid",
-      othersSoFar: othersUpTo(s, job.id, others2),
+      othersSoFar,
       shadowCalls
     });
     if (mode === "shadow") shadowCalls += 1;
-    return mode === null ? [] : [{ job, attempt, mode }];
-  });
+    if (mode !== null) due.push({ job, attempt, mode });
+  }
+  return due;
 }
 async function askMicroArbiter(s, { job, attempt, mode }, turn) {
   const { view } = turn;
@@ -2356,15 +2363,6 @@ async function askMicroArbiter(s, { job, attempt, mode }, turn) {
   ]);
 }
 var otherwiseAcceptable = ({ job, attempt }, others2) => (0, import_judge.escalationReasons)((0, import_judge.escalationFacts)(job, attempt, others2)).every((reason) => PLANE_CLAUSES.has(reason));
-function othersUpTo(s, jobId, others2) {
-  let count = 0;
-  for (const job of s.graph.jobs) {
-    const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
-    if (attempt?.status === "success" && !otherwiseAcceptable({ job, attempt }, others2)) count += 1;
-    if (job.id === jobId) break;
-  }
-  return count;
-}
 async function acceptIfClear(s, job, turn) {
   const { view } = turn;
   const attempt = (0, import_dispatch7.currentAttempt)(s.store.state, job.id);
