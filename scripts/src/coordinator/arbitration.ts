@@ -2,7 +2,7 @@
  * Who judges finished work, and when: the round of one coordinator. Nothing is accepted because somebody said so, the
  * producer least of all. What no runtime at hand may judge is handed to the harness, or stays blocked.
  */
-import { sleepUntil } from "../host/clock.ts";
+import { nextTurn, sleepUntil } from "../host/clock.ts";
 import { afterArbiterFailure } from "../plan/arbiter-retry.ts";
 import { cliIndependence, type RoundOutcome } from "../prove/accept.ts";
 import { arbiterCandidates, candidateKey } from "../prove/arbiter-choice.ts";
@@ -76,6 +76,8 @@ export function createArbitrator(
 }
 
 async function runRound(s: Session, round: Round, scope: ArbitrationScope): Promise<RoundEnd> {
+  // Whether it is due was looked at in this turn already.
+  await nextTurn();
   const together = await unionCheck(s);
   const changed = new Set(together.changed);
   const dead = [...together.rejectedDependents];

@@ -1198,6 +1198,7 @@ function createArbitrator(s, o) {
   };
 }
 async function runRound(s, round, scope) {
+  await (0, import_dispatch11.nextTurn)();
   const together = await unionCheck(s);
   const changed = new Set(together.changed);
   const dead = [...together.rejectedDependents];
