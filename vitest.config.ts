@@ -30,6 +30,7 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     include: ["scripts/tests/**/*.test.ts"],
+    globalSetup: "scripts/tests/support/no-leftovers.ts",
     // A soak is long by intent; a test that hangs in it shows by its name.
     testTimeout: process.env["ORCHESTRATE_SOAK"] === "1" ? 3_600_000 : 60_000,
     hookTimeout: 120_000,

@@ -5,6 +5,8 @@ import { join } from "node:path";
 export interface GraphFiles {
   readonly folder: string;
   readonly jobs: number;
+  /** Beside `folder`: wireit keeps a folder for each script, and what is in the working folder is part of every job. */
+  readonly wireit: string;
   readonly yaml: string;
   readonly json: string;
   /** The same jobs, which all fail: their run is over without a verdict. */
@@ -25,7 +27,9 @@ export function writeGraph(o: {
   readonly jobs: number;
 }): GraphFiles {
   const { folder, jobs: count } = o;
-  mkdirSync(join(folder, "wireit"), { recursive: true });
+  const wireit = `${folder}-wireit`;
+  mkdirSync(folder, { recursive: true });
+  mkdirSync(wireit, { recursive: true });
   mkdirSync(join(o.home, ".orchestrate"), { recursive: true });
   const write = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
@@ -45,8 +49,8 @@ export function writeGraph(o: {
     `rule job\n  command = ${PROGRAM}\n${ids.map((id) => `build ${id}: job\n`).join("")}build all: phony ${ids.join(" ")}\n`,
   );
   const scripts = Object.fromEntries(ids.map((id) => [id, { command: PROGRAM }]));
-  write(
-    "wireit/package.json",
+  writeFileSync(
+    join(wireit, "package.json"),
     JSON.stringify({
       name: "bench",
       version: "1.0.0",
@@ -68,6 +72,7 @@ export function writeGraph(o: {
   return {
     folder,
     jobs: count,
+    wireit,
     json: write("jobs.json", JSON.stringify(spec)),
     yaml: write(
       "jobs.yaml",

@@ -97,7 +97,7 @@ function runLines(jobs: number, total: Map<number, number>): Line[] {
   // At 10,000 scripts it would be the longest part of the table by far.
   const small = jobs < LARGE;
   const runWireit = (): Metered => {
-    rmSync(join(files.folder, "wireit/.wireit"), { recursive: true, force: true });
+    rmSync(join(files.wireit, ".wireit"), { recursive: true, force: true });
     const env = {
       ...ENV,
       PATH: `${wireit}:${process.env["PATH"]}`,
@@ -105,7 +105,7 @@ function runLines(jobs: number, total: Map<number, number>): Line[] {
       WIREIT_CACHE: "none",
       WIREIT_LOGGER: "simple",
     };
-    return metered(["npm", "run", "-s", "all"], { cwd: join(files.folder, "wireit"), env });
+    return metered(["npm", "run", "-s", "all"], { cwd: files.wireit, env });
   };
   peer("wireit", small && present(join(wireit, "wireit")), runWireit, small ? "not installed" : "not asked");
   const results = inTurn(jobs >= LARGE ? largeRounds : rounds, commands);

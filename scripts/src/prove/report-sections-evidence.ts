@@ -71,7 +71,7 @@ function branchBlocks(input: ChangesInput, isolated: readonly JobFacts[]): Block
   return [
     paragraph(
       text(
-        `${plural(isolated.length, "job")} worked in a worktree of its own, ${plural(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`,
+        `${plural(isolated.length, "job")} worked in ${isolated.length === 1 ? "a worktree of its own" : "worktrees of their own"}, ${plural(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`,
       ),
     ),
     ...(rows.length === 0

@@ -417,7 +417,7 @@ function branchBlocks(input, isolated) {
   return [
     paragraph(
       text(
-        `${(0, import_writer.plural)(isolated.length, "job")} worked in a worktree of its own, ${(0, import_writer.plural)(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`
+        `${(0, import_writer.plural)(isolated.length, "job")} worked in ${isolated.length === 1 ? "a worktree of its own" : "worktrees of their own"}, ${(0, import_writer.plural)(changed.length, "branch", "branches")} with changes. A worktree keeps writers apart; it is no sandbox.`
       )
     ),
     ...rows.length === 0 ? [] : boundedTable({
