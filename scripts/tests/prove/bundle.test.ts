@@ -141,6 +141,26 @@ describe("the evidence bundle", () => {
     expect(bundle.prompt).not.toContain('"jobId": "b"');
   });
 
+  it("holds as many attempts as fit, and never more than a call may have", () => {
+    const ids = Array.from({ length: POLICY.ARBITER_MAX_ATTEMPTS.value + 2 }, (_, i) => `j${i}`);
+    const of = (count: number, maxBytes?: number) =>
+      build({
+        graph: graphOf(ids.map((id) => planJob(id))),
+        state: stateOf(Object.fromEntries(ids.map((id) => [id, jobOf([attemptOf()])]))),
+        attempts: ids.slice(0, count).map((jobId) => ({ jobId, attempt: 1 })),
+        ...(maxBytes === undefined ? {} : { maxBytes }),
+      });
+    const whole = of(ids.length);
+    expect(whole.attempts.map((ref) => ref.jobId)).toEqual(ids.slice(0, -2));
+    expect(whole.omitted).toEqual([
+      "`j40` attempt 1: left for a further call",
+      "`j41` attempt 1: left for a further call",
+    ]);
+    // What the facts of two attempts need, and what the further parts of a third one would.
+    expect(of(3, 2_900).attempts.map((ref) => ref.jobId)).toEqual(["j0", "j1"]);
+    expect(of(1, 10).attempts.map((ref) => ref.jobId)).toEqual(["j0"]);
+  });
+
   it("holds forty attempts at their largest within the bound of a call", () => {
     const id = (i: number): string => `j${String(i).padStart(2, "0")}${"x".repeat(60)}`;
     const plans = Array.from({ length: 40 }, (_, i) =>
