@@ -24,7 +24,7 @@ export async function callAll(
 ): Promise<CalledArbiter[]> {
   const prepared: PreparedCall[] = [];
   for (const choice of o.calls)
-    for (let left: readonly AttemptRef[] = choice.attempts; left.length > 0; ) {
+    for (let left: readonly AttemptRef[] = choice.attempts; left.length > 0 && round.stopped === null; ) {
       const arbiterId = nextId(s);
       const call = await prepareCall(s, { arbiterId, choice, unions: o.unions, attempts: left });
       await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);

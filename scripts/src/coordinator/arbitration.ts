@@ -78,6 +78,7 @@ export function createArbitrator(
 async function runRound(s: Session, round: Round, scope: ArbitrationScope): Promise<RoundEnd> {
   // Whether it is due was looked at in this turn already.
   await nextTurn();
+  if (round.stopped !== null) return { changed: [], rejectedDependents: [] };
   const together = await unionCheck(s);
   const changed = new Set(together.changed);
   const dead = [...together.rejectedDependents];
@@ -108,7 +109,7 @@ async function runRound(s: Session, round: Round, scope: ArbitrationScope): Prom
     dead.push(...outcome.rejectedDependents);
   }
   for (const id of blocked) changed.add(id);
-  if (round.stopped === null) await offer(s, { plan, scope, unions: together.unions });
+  if (round.stopped === null) await offer(s, round, { plan, scope, unions: together.unions });
   return end();
 }
 
@@ -191,6 +192,7 @@ async function pause(s: Session, round: Round, ms: number): Promise<void> {
 /** Hands the rest to the harness; external work that nobody at hand may judge stays blocked. */
 async function offer(
   s: Session,
+  round: Round,
   o: { readonly plan: RoundPlan; readonly scope: ArbitrationScope; readonly unions: readonly BundledUnion[] },
 ): Promise<void> {
   const { native, uncovered } = o.plan;
@@ -202,7 +204,7 @@ async function offer(
     await s.commit(
       stale.map((a) => ({ type: "arbiter" as const, arbiter: { ...a, status: "superseded" as const } })),
     );
-  for (let left = fresh; native !== null && left.length > 0; ) {
+  for (let left = fresh; native !== null && left.length > 0 && round.stopped === null; ) {
     const call = await prepareCall(s, {
       arbiterId: nextId(s),
       choice: native,

@@ -1,4 +1,7 @@
-/** Nothing that a test started may be there when the tests are over: otherwise they fail, by the names of what is left. */
+/**
+ * Nothing that a test started with its own environment may be there when the tests are over: otherwise they fail, by the
+ * names of what is left. The built tool is started with a bare environment; the suites that end it look for its survivors.
+ */
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
@@ -7,7 +10,6 @@ const NAME = "ORCHESTRATE_TEST_RUN";
 /** What was told to end has this long for it. */
 const GRACE_MS = 10_000;
 
-/** In the environment of all that the tests start themselves; jobs of the tool never get it. */
 const mark = `${NAME}=${randomUUID()}`;
 
 export function setup(): void {

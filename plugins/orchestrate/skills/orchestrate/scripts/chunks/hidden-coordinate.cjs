@@ -921,7 +921,7 @@ var stillStands = (s, a) => a.attempts.every(({ jobId, attempt }) => {
 async function callAll(s, round, o) {
   const prepared = [];
   for (const choice of o.calls)
-    for (let left = choice.attempts; left.length > 0; ) {
+    for (let left = choice.attempts; left.length > 0 && round.stopped === null; ) {
       const arbiterId = nextId(s);
       const call = await prepareCall(s, { arbiterId, choice, unions: o.unions, attempts: left });
       await s.commit([{ type: "arbiter", arbiter: call.arbiter }]);
@@ -1199,6 +1199,7 @@ function createArbitrator(s, o) {
 }
 async function runRound(s, round, scope) {
   await (0, import_dispatch11.nextTurn)();
+  if (round.stopped !== null) return { changed: [], rejectedDependents: [] };
   const together = await unionCheck(s);
   const changed = new Set(together.changed);
   const dead = [...together.rejectedDependents];
@@ -1229,7 +1230,7 @@ async function runRound(s, round, scope) {
     dead.push(...outcome.rejectedDependents);
   }
   for (const id of blocked) changed.add(id);
-  if (round.stopped === null) await offer(s, { plan, scope, unions: together.unions });
+  if (round.stopped === null) await offer(s, round, { plan, scope, unions: together.unions });
   return end();
 }
 async function settle(s, round, o) {
@@ -1282,7 +1283,7 @@ async function pause(s, round, ms) {
   round.halt = null;
   if (s.store.failed !== null) round.stopped = "hard";
 }
-async function offer(s, o) {
+async function offer(s, round, o) {
   const { native: native2, uncovered } = o.plan;
   const fresh = newlyOffered(s, o.plan, o.scope);
   const asked = isAbout(fresh);
@@ -1292,7 +1293,7 @@ async function offer(s, o) {
     await s.commit(
       stale.map((a) => ({ type: "arbiter", arbiter: { ...a, status: "superseded" } }))
     );
-  for (let left = fresh; native2 !== null && left.length > 0; ) {
+  for (let left = fresh; native2 !== null && left.length > 0 && round.stopped === null; ) {
     const call = await prepareCall(s, {
       arbiterId: nextId(s),
       choice: native2,
@@ -3380,8 +3381,8 @@ function listen(s, wake) {
 var SMALL_HEAP = "--heap-growing-percent=20";
 var LATE_COMPILER = /* @__PURE__ */ new Map([
   [20, ["--interrupt-budget=2000000"]],
-  [22, ["--invocation-count-for-maglev=12000", "--invocation-count-for-turbofan=90000"]],
-  [24, ["--invocation-count-for-maglev=12000", "--invocation-count-for-turbofan=90000"]]
+  [22, ["--invocation-count-for-maglev=12000", "--invocation-count-for-turbofan=30000"]],
+  [24, ["--invocation-count-for-maglev=12000", "--invocation-count-for-turbofan=30000"]]
 ]);
 var forkingFlags = (major) => [
   SMALL_HEAP,
