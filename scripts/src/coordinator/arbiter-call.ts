@@ -6,7 +6,7 @@ import { POLICY } from "../core/policy.ts";
 import { isoTime } from "../host/clock.ts";
 import { ensureDir, writePrivate } from "../host/files.ts";
 import type { ArbiterCall } from "../prove/arbiter-choice.ts";
-import { type AttemptRef, type Bundle, type BundledUnion, buildBundle } from "../prove/bundle.ts";
+import { type AttemptRef, attemptKey, type Bundle, type BundledUnion, buildBundle } from "../prove/bundle.ts";
 import { currentAttempt, MOCK_RUNTIME } from "../prove/current-attempt.ts";
 import { openFindings } from "../prove/review-findings.ts";
 import { attemptEvidence, wholeEvidence } from "./evidence-of.ts";
@@ -46,7 +46,7 @@ export async function prepareCall(
   for (const ref of [...attempts, ...reviewsOf(s, attempts)]) {
     const found = await attemptEvidence(s, ref);
     const folder = `${base}evidence/${ref.jobId}-${ref.attempt}`;
-    evidence.set(keyOf(ref), {
+    evidence.set(attemptKey(ref), {
       ...found,
       resultPath: found.resultText === null ? null : `${folder}/result.md`,
       diffPath: found.diff === null ? null : `${folder}/changes.diff`,
@@ -57,7 +57,7 @@ export async function prepareCall(
     state: s.store.state,
     attempts,
     evidence: (jobId, attempt) =>
-      evidence.get(`${jobId}#${attempt}`) ?? { resultText: null, diff: null, checkTails: [] },
+      evidence.get(attemptKey({ jobId, attempt })) ?? { resultText: null, diff: null, checkTails: [] },
     redact: s.redact,
     nonce,
     unions: o.unions,
@@ -96,8 +96,6 @@ export function writeFiles(dir: string, files: PreparedCall["files"]): void {
     writePrivate(path, file.text);
   }
 }
-
-const keyOf = (ref: AttemptRef): string => `${ref.jobId}#${ref.attempt}`;
 
 /** Reviews with a finding about the work that are not judged in the same call. */
 function reviewsOf(s: Session, attempts: readonly AttemptRef[]): AttemptRef[] {

@@ -7,7 +7,7 @@ import {
   chooseArbiters,
   type Producer,
 } from "../prove/arbiter-choice.ts";
-import type { AttemptRef } from "../prove/bundle.ts";
+import { type AttemptRef, attemptKey } from "../prove/bundle.ts";
 import { currentAttempt } from "../prove/current-attempt.ts";
 import { judgeableTogether, pendingArbitration } from "../prove/judgeable.ts";
 import type { Arbiter } from "../prove/verdict.ts";
@@ -136,17 +136,15 @@ export function newlyOffered(s: Session, plan: RoundPlan, scope: ArbitrationScop
 
 /** Those of `refs` that none of the calls is about. */
 export function notNamed(arbiters: readonly Arbiter[], refs: readonly AttemptRef[]): readonly AttemptRef[] {
-  const named = new Set(arbiters.flatMap((a) => a.attempts.map(keyOf)));
-  return refs.filter((ref) => !named.has(keyOf(ref)));
+  const named = new Set(arbiters.flatMap((a) => a.attempts.map(attemptKey)));
+  return refs.filter((ref) => !named.has(attemptKey(ref)));
 }
 
 /** Whether a call is about one of `refs`. */
 export function isAbout(refs: readonly AttemptRef[]): (a: Arbiter) => boolean {
-  const wanted = new Set(refs.map(keyOf));
-  return (a) => a.attempts.some((ref) => wanted.has(keyOf(ref)));
+  const wanted = new Set(refs.map(attemptKey));
+  return (a) => a.attempts.some((ref) => wanted.has(attemptKey(ref)));
 }
-
-const keyOf = (ref: AttemptRef): string => `${ref.jobId}#${ref.attempt}`;
 
 /** All that the call asks about is as it was, and undecided. */
 export const stillStands = (s: Session, a: Arbiter): boolean =>

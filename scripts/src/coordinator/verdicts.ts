@@ -9,7 +9,7 @@ import {
   outcomesOfRound,
   type RoundOutcome,
 } from "../prove/accept.ts";
-import type { AttemptRef } from "../prove/bundle.ts";
+import { type AttemptRef, attemptKey } from "../prove/bundle.ts";
 import { currentAttempt } from "../prove/current-attempt.ts";
 import { openFindings } from "../prove/review-findings.ts";
 import {
@@ -103,14 +103,14 @@ export async function recordRound(
     state: s.store.state,
     findings: openFindings(s.graph, s.store.state),
   }).filter((one) => !unanswered.has(one.jobId));
-  const verdictOf = new Map(effective.map((one) => [keyOf(one), one]));
+  const verdictOf = new Map(effective.map((one) => [attemptKey(one), one]));
   const round = outcomesOfRound({
     graph: s.graph,
     state: s.store.state,
     answers: o.answers.map((answer) => ({
       arbiter: answer.arbiter,
       independence: answer.independence,
-      effective: answer.arbiter.attempts.flatMap((ref) => verdictOf.get(keyOf(ref)) ?? []),
+      effective: answer.arbiter.attempts.flatMap((ref) => verdictOf.get(attemptKey(ref)) ?? []),
     })),
   });
   const now = isoTime(s.clock.now());
@@ -142,8 +142,6 @@ export async function recordRound(
   return round;
 }
 
-const keyOf = (ref: AttemptRef): string => `${ref.jobId}#${ref.attempt}`;
-
 function answeredEntry(
   s: Session,
   { arbiter, verdict, independence, handle }: Answer,
@@ -157,7 +155,7 @@ function answeredEntry(
     handle,
     independence,
     attempts: arbiter.attempts.map((a) => {
-      const one = o.verdictOf.get(keyOf(a));
+      const one = o.verdictOf.get(attemptKey(a));
       return {
         ...a,
         verdict: one?.own ?? null,

@@ -14,6 +14,9 @@ export interface AttemptRef {
   readonly attempt: number;
 }
 
+/** For maps and sets of attempts: an id has no `#`. */
+export const attemptKey = ({ jobId, attempt }: AttemptRef): string => `${jobId}#${attempt}`;
+
 /** What one attempt left behind, already bounded by the reader; null means that there is none. */
 export interface AttemptEvidence {
   readonly resultText: string | null;
